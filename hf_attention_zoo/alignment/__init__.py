@@ -1,0 +1,1 @@
+"""Aligned attention and its drawings."""

@@ -1,0 +1,1 @@
+"""Attention mechanisms: one equation block a file, no config, no transformers import."""

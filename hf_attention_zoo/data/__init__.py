@@ -1,0 +1,1 @@
+"""Data sets, collators and batches."""

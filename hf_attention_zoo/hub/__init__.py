@@ -1,0 +1,1 @@
+"""Model cards, export and publishing."""

@@ -1,0 +1,1 @@
+"""RNNsearch (Bahdanau, Cho and Bengio 2015)."""

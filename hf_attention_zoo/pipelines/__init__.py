@@ -1,0 +1,1 @@
+"""Tasks that transformers v5 dropped."""

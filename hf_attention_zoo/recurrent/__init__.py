@@ -1,0 +1,1 @@
+"""Cells, pad-proof encoders, the decoder loop and the decoding state."""

@@ -1,0 +1,1 @@
+"""Tokenizers that several models share."""

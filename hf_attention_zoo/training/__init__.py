@@ -1,0 +1,1 @@
+"""Recipes, optimisers and the training entry point."""
