@@ -1,1 +1,58 @@
-"""hf_attention_zoo: the historical attention architectures as first-class transformers models."""
+"""hf_attention_zoo: the historical attention architectures, 2014 to 2018, as first-class transformers models.
+
+Importing the package registers every architecture with transformers' Auto classes and restores the pipelines that
+transformers v5 dropped. Everything else is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import wrapt
+
+from hf_attention_zoo.registry import ARCHITECTURES, get_architecture, list_architectures, register_architectures
+
+try:
+    __version__ = version("hf_attention_zoo")
+except PackageNotFoundError:  # a source tree that was not installed
+    __version__ = "0+unknown"
+
+_PUBLIC = {
+    "align": "hf_attention_zoo.alignment.seq2seq_alignment",
+    "Alignment": "hf_attention_zoo.alignment.aligned",
+    "translate": "hf_attention_zoo.generation.translating",
+    "load_data": "hf_attention_zoo.data.loading",
+    "list_samples": "hf_attention_zoo.data.samples",
+    "TranslationTokenizer": "hf_attention_zoo.tokenization.translation_tokenizer",
+    "publish": "hf_attention_zoo.hub.publishing",
+    "export_with_code": "hf_attention_zoo.hub.code_export",
+}
+for _row in ARCHITECTURES:
+    _PUBLIC[f"{_row.prefix}Config"] = _row._module("configuration")
+    for _name in _row.models.values():
+        _PUBLIC[_name] = _row._module("modeling")
+
+__all__ = ["get_architecture", "list_architectures", *sorted(_PUBLIC)]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(importlib.import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module 'hf_attention_zoo' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])
+
+
+@wrapt.when_imported("transformers.pipelines")
+def _restore_pipelines(module: Any) -> None:
+    """Pipelines are registered when transformers' own are imported: not before, since that import is slow."""
+    from hf_attention_zoo.pipelines.translation_pipeline import register_pipelines
+
+    register_pipelines()
+
+
+register_architectures()

@@ -1,0 +1,66 @@
+"""What every attention mechanism shares: masking, normalising and taking the weighted sum, once.
+
+A mechanism says only how a query is scored against the keys. Shapes, used in all files of this folder:
+B sources, N queries per source (target positions, or the hypotheses of a beam), S source positions,
+Q query size, A key size, M size of the attended vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class AttendedSource:
+    """A source made ready for attention; it does not change from step to step.
+
+    Attributes:
+        values: (B, S, M) the vectors that are averaged.
+        keys: (B, S, A) what queries are scored against, projected once.
+        mask: (B, S) bool, true at real positions.
+    """
+
+    values: Tensor
+    keys: Tensor
+    mask: Tensor
+
+
+def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
+    """Softmax over the last axis among the positions where `mask` is true; exactly 0 elsewhere.
+
+    A row without any true position gives zeros, never NaN. The sum is taken in float32 or better.
+
+    Args:
+        scores: (..., S).
+        mask: (..., S) bool, broadcastable to `scores`.
+    """
+    wide = scores if scores.dtype in (torch.float32, torch.float64) else scores.float()
+    wide = wide.masked_fill(~mask, torch.finfo(wide.dtype).min)
+    weights = torch.softmax(wide, dim=-1) * mask
+    return weights.to(scores.dtype)
+
+
+class Attention(nn.Module):
+    """alignment = softmax over real positions of score(query, keys); context = sum of alignment times values."""
+
+    def project_keys(self, values: Tensor) -> Tensor:
+        """(B, S, M) -> (B, S, A). Called once per source, outside every loop."""
+        return values
+
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        """(B, N, Q), (B, S, A) -> (B, N, S). Each mechanism defines its own."""
+        raise TypeError(f"{type(self).__name__} defines no score; subclass Attention and write score(query, keys)")
+
+    def prepare(self, values: Tensor, mask: Tensor) -> AttendedSource:
+        """Project the keys of a source: (B, S, M) vectors and a (B, S) mask that is non-zero at real positions."""
+        return AttendedSource(values, self.project_keys(values), mask.bool())
+
+    def forward(self, query: Tensor, source: AttendedSource) -> tuple[Tensor, Tensor]:
+        """(B, N, Q) -> context (B, N, M) and alignment (B, N, S)."""
+        scores = self.score(query, source.keys)  # (B, N, S)
+        alignment = masked_softmax(scores, source.mask[:, None])  # (B, N, S)
+        context = torch.bmm(alignment, source.values)  # (B, N, M)
+        return context, alignment

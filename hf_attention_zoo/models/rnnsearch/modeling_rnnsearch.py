@@ -1,0 +1,376 @@
+"""RNNsearch: neural machine translation by jointly learning to align and translate.
+
+Bahdanau, Cho and Bengio, ICLR 2015 (arXiv 1409.0473). Where the equations are:
+
+    encoder, h_j = [forward; backward]            A.2.1   BidirectionalGatedEncoder, GatedUnit
+    s_0 = tanh(W_s backward h_1)                  A.2.2   RNNsearchDecoder.initial_state
+    e_ij = v_a^T tanh(W_a s_{i-1} + U_a h_j)      A.1.2   AdditiveAttention
+    alpha_ij = softmax, c_i = sum alpha_ij h_j    Eq. 5-6 Attention.forward
+    s_i = f(s_{i-1}, y_{i-1}, c_i)                A.2.2   step_paper, GatedUnit with a context
+    p(y_i) = g(y_{i-1}, s_i, c_i), maxout         A.2.2   MaxoutReadout, lm_head
+
+Shapes: B sources, K hypotheses per source (1 except in generation), N = B K rows, S source and T target positions,
+m embedding, n hidden, l maxout units, V target vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers import initialization as init
+from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput, Seq2SeqModelOutput
+from transformers.utils import can_return_tuple
+
+from hf_attention_zoo.attention.additive import AdditiveAttention
+from hf_attention_zoo.attention.attention_base import AttendedSource
+from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
+from hf_attention_zoo.models.rnnsearch.configuration_rnnsearch import RNNsearchConfig
+from hf_attention_zoo.recurrent.bidirectional import BidirectionalGatedEncoder, first_real_position
+from hf_attention_zoo.recurrent.decoder_loop import State, unroll
+from hf_attention_zoo.recurrent.decoding_state import DecodingState
+from hf_attention_zoo.recurrent.gated_unit import GatedUnit, orthogonal_blocks_
+from hf_attention_zoo.recurrent.readout import MaxoutReadout
+from hf_attention_zoo.recurrent.seq2seq_inputs import (
+    check_target_mask,
+    encoder_mask,
+    label_loss,
+    one_of,
+    shift_right,
+)
+
+
+class RNNsearchPreTrainedModel(PreTrainedModel):
+    """Initialisation (appendix B.1) and what transformers needs to know."""
+
+    config: RNNsearchConfig
+    config_class = RNNsearchConfig
+    base_model_prefix = "model"
+    _is_stateful = True
+    _no_split_modules = ["RNNsearchDecoder"]
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        """Recurrent matrices: random orthogonal; W_a, U_a: N(0, 0.001^2); v_a, biases: 0; the rest: N(0, 0.01^2)."""
+        for name, parameter in module.named_parameters(recurse=False):
+            if "bias" in name or name == "score_vector":
+                init.zeros_(parameter)
+            elif name in ("gate_weight", "candidate_weight"):
+                if not getattr(parameter, "_is_hf_initialized", False):
+                    orthogonal_blocks_(parameter)
+            else:
+                init.normal_(parameter, std=self.config.initializer_range)
+        if isinstance(module, AdditiveAttention):  # comes after its children
+            for projection in (module.query_projection, module.key_projection):
+                init.normal_(projection.weight, std=self.config.attention_initializer_range)
+
+
+class RNNsearchEncoder(RNNsearchPreTrainedModel):
+    """Annotations of a source sentence (A.2.1)."""
+
+    def __init__(self, config: RNNsearchConfig) -> None:
+        super().__init__(config)
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.embedding_size)  # E_x
+        self.embedding_bias = embedding_bias(config)
+        bias = {"affine": "all", "groundhog": "candidate", "none": "none"}[config.biases]
+        self.reader = BidirectionalGatedEncoder(
+            GatedUnit(config.embedding_size, config.hidden_size, bias=bias),
+            GatedUnit(config.embedding_size, config.hidden_size, bias=bias),
+        )
+        self.dropout = nn.Dropout(config.dropout)
+        self.post_init()
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        output_hidden_states: bool | None = None,
+        **kwargs: Any,
+    ) -> BaseModelOutput:
+        """ids (B, S) or embeddings (B, S, m), mask (B, S) -> annotations (B, S, 2n), zero at pads."""
+        one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
+        embedded = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
+        mask = encoder_mask(attention_mask, embedded)
+        if self.embedding_bias is not None:
+            embedded = embedded + self.embedding_bias
+        embedded = self.dropout(embedded)
+        annotations = self.reader(embedded, mask)  # (B, S, 2n)
+        return BaseModelOutput(
+            last_hidden_state=annotations, hidden_states=(embedded, annotations) if output_hidden_states else None
+        )
+
+
+class RNNsearchDecoder(RNNsearchPreTrainedModel):
+    """Aligns and translates, one target position after the other (A.2.2)."""
+
+    def __init__(self, config: RNNsearchConfig) -> None:
+        super().__init__(config)
+        annotation_size, some_bias = 2 * config.hidden_size, config.biases != "none"
+        self.embed_tokens = nn.Embedding(config.decoder_vocab_size, config.embedding_size)  # E_y
+        self.embedding_bias = embedding_bias(config)
+        self.initial_state = nn.Linear(config.hidden_size, config.hidden_size, bias=some_bias)  # W_s
+        self.attention = AdditiveAttention(
+            config.hidden_size, annotation_size, config.attention_size, bias=config.biases == "affine"
+        )
+        self.unit = GatedUnit(
+            config.embedding_size,
+            config.hidden_size,
+            context_size=annotation_size,
+            bias={"affine": "all", "groundhog": "candidate", "none": "none"}[config.biases],
+        )
+        self.readout = MaxoutReadout(
+            (config.hidden_size, config.embedding_size, annotation_size), config.maxout_size, bias=some_bias
+        )  # U_o, V_o, C_o
+        rank = config.output_rank
+        self.output_factor = nn.Linear(config.maxout_size, rank, bias=False) if rank else nn.Identity()
+        self.dropout = nn.Dropout(config.dropout)
+        self.post_init()
+
+    def begin(self, annotations: Tensor, mask: Tensor, copies: int) -> State:
+        """s_0 = tanh(W_s backward h_1 + b): the backward half of the first real annotation, (B, S, 2n) -> (N, n)."""
+        rows = torch.arange(annotations.shape[0], device=annotations.device)
+        backward_first = annotations[rows, first_real_position(mask), self.config.hidden_size :]  # (B, n)
+        hidden = torch.tanh(self.initial_state(backward_first))
+        return {"hidden": hidden.repeat_interleave(copies, 0) if copies > 1 else hidden}
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        encoder_hidden_states: Tensor | None = None,
+        encoder_attention_mask: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        cache: DecodingState | None = None,
+        use_cache: bool | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        hypotheses_per_source: int = 1,
+        **kwargs: Any,
+    ) -> Seq2SeqModelOutput:
+        """Previous target words (N, T), annotations (B, S, 2n), mask (B, S) -> maxout units (N, T, l)."""
+        one_of(decoder_input_ids=input_ids, decoder_inputs_embeds=inputs_embeds)
+        words = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds  # e(y_{i-1}), (N, T, m)
+        if self.embedding_bias is not None:
+            words = words + self.embedding_bias
+        words = self.dropout(words)
+        cache = DecodingState() if use_cache and cache is None else cache
+
+        if cache is not None and cache.source:
+            source = AttendedSource(**cache.source)
+            state = cache.hypothesis
+        else:
+            mask = encoder_mask(encoder_attention_mask, encoder_hidden_states)
+            source = self.attention.prepare(encoder_hidden_states, mask)  # U_a h_j, once
+            state = self.begin(encoder_hidden_states, mask, hypotheses_per_source)
+        sources = source.values.shape[0]
+        if words.shape[0] % sources or state["hidden"].shape[0] != words.shape[0]:
+            raise ValueError(
+                f"{words.shape[0]} target rows for {sources} sources with {hypotheses_per_source} hypotheses each; "
+                "give one target row per source"
+            )
+        weights = self.unit.open_weights()
+
+        def attend(hidden: Tensor) -> tuple[Tensor, Tensor]:  # (N, n) -> c_i (N, 2n), alpha_i (N, S)
+            context, alignment = self.attention(hidden.view(sources, -1, hidden.shape[-1]), source)
+            return context.flatten(0, 1), alignment.flatten(0, 1)
+
+        def step_paper(inputs: tuple[Tensor, ...], state: State) -> tuple[dict[str, Tensor], State]:
+            previous = state["hidden"]
+            context, alignment = attend(previous)  # Eq. 5-6, with s_{i-1}
+            hidden = self.unit.step(inputs[0], previous, weights, context)  # s_i
+            speaks = hidden if timing == "paper" else previous  # the appendix lets s_{i-1} speak
+            return {"state": speaks, "context": context, "alignment": alignment}, {"hidden": hidden}
+
+        def step_groundhog(inputs: tuple[Tensor, ...], state: State) -> tuple[dict[str, Tensor], State]:
+            hidden = state["hidden"]
+            if "context" in state:  # all steps but the first consume y_{i-1} with the context that spoke it
+                hidden = self.unit.step(inputs[0], hidden, weights, state["context"])
+            context, alignment = attend(hidden)
+            return (
+                {"state": hidden, "context": context, "alignment": alignment},
+                {"hidden": hidden, "context": context},
+            )
+
+        timing = self.config.decoder_timing
+        step = step_groundhog if timing == "groundhog" else step_paper
+        if timing == "groundhog" and "context" not in state:  # no word before the first
+            words = torch.cat([torch.zeros_like(words[:, :1]), words[:, 1:]], dim=1)
+        outputs, state = unroll(step, (self.unit.project_inputs(words),), state)
+        units = self.readout(outputs["state"], words, outputs["context"])  # t_i, (N, T, l)
+        units = self.output_factor(self.dropout(units))
+
+        if cache is not None:
+            cache.source = {"values": source.values, "keys": source.keys, "mask": source.mask}
+            cache.hypothesis, cache.seen_tokens = state, cache.seen_tokens + words.shape[1]
+        return Seq2SeqModelOutput(
+            last_hidden_state=units,
+            cache=cache if use_cache else None,
+            decoder_hidden_states=(words, outputs["state"]) if output_hidden_states else None,
+            cross_attentions=(outputs["alignment"][:, None],) if output_attentions else None,  # (N, 1, T, S)
+        )
+
+
+class RNNsearchModel(RNNsearchPreTrainedModel):
+    """Encoder and decoder without the output layer."""
+
+    def __init__(self, config: RNNsearchConfig) -> None:
+        super().__init__(config)
+        self.encoder = RNNsearchEncoder(config)
+        self.decoder = RNNsearchDecoder(config)
+        self.post_init()
+
+    def get_input_embeddings(self) -> nn.Module:
+        return self.encoder.embed_tokens
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        self.encoder.embed_tokens = value
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        decoder_input_ids: Tensor | None = None,
+        decoder_attention_mask: Tensor | None = None,
+        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
+        cache: DecodingState | None = None,
+        inputs_embeds: Tensor | None = None,
+        decoder_inputs_embeds: Tensor | None = None,
+        use_cache: bool | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        hypotheses_per_source: int = 1,
+        **kwargs: Any,
+    ) -> Seq2SeqModelOutput:
+        """Teacher-forced pass; see the heads for the arguments.
+
+        Raises:
+            ValueError: if neither or both of ids and embeddings are given on a side, or the target is padded on the
+                left.
+        """
+        config = self.config
+        check_target_mask(decoder_attention_mask)
+        if output_hidden_states is None:
+            output_hidden_states = config.output_hidden_states
+        if encoder_outputs is None:
+            encoder_outputs = self.encoder(
+                input_ids, attention_mask, inputs_embeds, output_hidden_states=output_hidden_states, return_dict=True
+            )
+        elif not isinstance(encoder_outputs, BaseModelOutput):
+            encoder_outputs = BaseModelOutput(*encoder_outputs[:2])
+        decoded = self.decoder(
+            decoder_input_ids,
+            encoder_outputs.last_hidden_state,
+            attention_mask,
+            decoder_inputs_embeds,
+            cache=cache,
+            use_cache=config.use_cache if use_cache is None else use_cache,
+            output_attentions=config.output_attentions if output_attentions is None else output_attentions,
+            output_hidden_states=output_hidden_states,
+            hypotheses_per_source=hypotheses_per_source,
+            return_dict=True,
+        )
+        decoded.encoder_last_hidden_state = encoder_outputs.last_hidden_state
+        decoded.encoder_hidden_states = encoder_outputs.hidden_states
+        return decoded
+
+
+class RNNsearchForConditionalGeneration(RNNsearchPreTrainedModel, ZooGenerationMixin):
+    """RNNsearch with its output layer p(y_i) = softmax(W_o t_i + b), for translation."""
+
+    _tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
+
+    def __init__(self, config: RNNsearchConfig) -> None:
+        super().__init__(config)
+        self.model = RNNsearchModel(config)
+        self.lm_head = nn.Linear(
+            config.output_rank or config.maxout_size, config.decoder_vocab_size, bias=config.biases != "none"
+        )  # W_o
+        self.post_init()
+
+    @classmethod
+    def _supports_default_dynamic_cache(cls) -> bool:
+        return False  # the decoder makes its own DecodingState
+
+    def get_decoder_input_embeddings(self) -> nn.Module:
+        """E_y."""
+        return self.model.decoder.embed_tokens
+
+    def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
+        """Targets moved one to the right behind the start symbol, (B, T) -> (B, T)."""
+        return shift_right(labels, self.config.pad_token_id, self.config.decoder_start_token_id)
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        decoder_input_ids: Tensor | None = None,
+        decoder_attention_mask: Tensor | None = None,
+        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
+        cache: DecodingState | None = None,
+        inputs_embeds: Tensor | None = None,
+        decoder_inputs_embeds: Tensor | None = None,
+        labels: Tensor | None = None,
+        use_cache: bool | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        hypotheses_per_source: int = 1,
+        **kwargs: Any,
+    ) -> Seq2SeqLMOutput:
+        """Logits and, with labels, the loss.
+
+        Args:
+            input_ids: (B, S) source ids with their end symbol; or `inputs_embeds` (B, S, m).
+            attention_mask: (B, S), 1 at tokens; pads may stand on either side.
+            decoder_input_ids: (B, T) previous target words; made from `labels` if not given.
+            encoder_outputs: annotations of an earlier encoder call, in place of the source.
+            cache: the decoder's state after the words that it has seen.
+            labels: (B, T) target ids, -100 where there is nothing to predict.
+            hypotheses_per_source: K, set by `generate` when beams share a source.
+
+        Returns:
+            loss (mean over target tokens, or their sum over `num_items_in_batch`), logits (B, T, V),
+            cross_attentions: one tensor (B, 1, T, S) on request.
+
+        Raises:
+            ValueError: if neither labels nor decoder inputs are given, or a side has both ids and embeddings.
+        """
+        if labels is not None:
+            use_cache = False if use_cache is None else use_cache
+            if decoder_input_ids is None and decoder_inputs_embeds is None:
+                decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
+        decoded = self.model(
+            input_ids,
+            attention_mask,
+            decoder_input_ids,
+            decoder_attention_mask,
+            encoder_outputs=encoder_outputs,
+            cache=cache,
+            inputs_embeds=inputs_embeds,
+            decoder_inputs_embeds=decoder_inputs_embeds,
+            use_cache=use_cache,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+            hypotheses_per_source=hypotheses_per_source,
+            return_dict=True,
+        )
+        logits = self.lm_head(decoded.last_hidden_state)  # (B, T, V)
+        return Seq2SeqLMOutput(
+            loss=None if labels is None else label_loss(self, logits, labels, **kwargs),
+            logits=logits,
+            cache=decoded.cache,
+            decoder_hidden_states=decoded.decoder_hidden_states,
+            cross_attentions=decoded.cross_attentions,
+            encoder_last_hidden_state=decoded.encoder_last_hidden_state,
+            encoder_hidden_states=decoded.encoder_hidden_states,
+        )
+
+
+def embedding_bias(config: RNNsearchConfig) -> nn.Parameter | None:
+    """The authors' code adds a bias to every embedding."""
+    return nn.Parameter(torch.zeros(config.embedding_size)) if config.biases == "groundhog" else None

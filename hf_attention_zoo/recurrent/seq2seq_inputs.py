@@ -1,0 +1,63 @@
+"""Checks and small conversions at the borders of every sequence-to-sequence model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def one_of(**inputs: Tensor | None) -> None:
+    """Exactly one of two inputs is given, or ValueError."""
+    given = [name for name, tensor in inputs.items() if tensor is not None]
+    if len(given) != 1:
+        what = " and ".join(given) if given else "none"
+        raise ValueError(
+            f"exactly one of {' and '.join(inputs)} is wanted, got {what}. In training give labels (the decoder "
+            "inputs are made from them); with label smoothing give DataCollatorForSeq2Seq its model= argument"
+        )
+
+
+def encoder_mask(mask: Tensor | None, vectors: Tensor) -> Tensor:
+    """The (B, S) source mask as booleans; all true if there is none.
+
+    Raises:
+        ValueError: if the mask does not have the shape of the source.
+    """
+    if mask is None:
+        return torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
+    if mask.shape != vectors.shape[:2]:
+        raise ValueError(
+            f"attention_mask has shape {tuple(mask.shape)}, the source {tuple(vectors.shape[:2])}; give one mask row "
+            "per source, 1 at tokens and 0 at pads"
+        )
+    return mask.bool()
+
+
+def check_target_mask(mask: Tensor | None) -> None:
+    """Targets are padded on the right: a recurrent decoder would read pads on the left.
+
+    Raises:
+        ValueError: if a real target token follows a pad.
+    """
+    if mask is not None and mask.shape[1] > 1 and bool((mask[:, 1:].bool() & ~mask[:, :-1].bool()).any()):
+        raise ValueError(
+            "decoder_attention_mask has pads before tokens; recurrent decoders take targets padded on the right "
+            "(tokenizer padding_side='right')"
+        )
+
+
+def shift_right(labels: Tensor, pad_token_id: int, start_token_id: int) -> Tensor:
+    """Labels (B, T) -> decoder inputs (B, T): the start symbol, then all labels but the last, -100 as pad."""
+    shifted = labels.new_full(labels.shape, start_token_id)
+    shifted[:, 1:] = labels[:, :-1]
+    return shifted.masked_fill(shifted == -100, pad_token_id)
+
+
+def label_loss(model: Any, logits: Tensor, labels: Tensor, **kwargs: Any) -> Tensor:
+    """Cross entropy of logits (B, T, V) against labels (B, T) that stand at their own positions.
+
+    The mean over labels that are not -100, or their sum divided by `num_items_in_batch` where Trainer gives it.
+    """
+    return model.loss_function(logits=logits, labels=None, shift_labels=labels, vocab_size=logits.shape[-1], **kwargs)

@@ -1,0 +1,198 @@
+"""One row per architecture; everything else is derived from the rows.
+
+Auto registration, `list_architectures`, the README's table, the headers of model cards and the parameters of the tests
+all read this table. Importing it costs almost nothing: configurations and tokenizers are imported at registration,
+model classes when an Auto class first asks for them (they bring in `PreTrainedModel`, some seconds of import).
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import ItemsView, Iterable, ValuesView
+from dataclasses import dataclass, field
+from typing import Any
+
+
+def _load(path: str) -> Any:
+    """The object at "package.module:name"."""
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """One architecture.
+
+    Attributes:
+        model_type: the folder under `models/` and the `model_type` of its config.
+        prefix: the class prefix, as in `<prefix>Config`.
+        title, year, paper, authors: of the paper; `paper` is an arXiv id or an ACL anthology id.
+        tasks: pipeline tasks that the trained model serves.
+        models: Auto class name -> model class name(s) in the modeling file.
+        tokenizer, processor: "module:name", or None.
+        aligner: "module:name" of the function behind `hf_attention_zoo.align` for this architecture.
+    """
+
+    model_type: str
+    prefix: str
+    title: str
+    year: int
+    paper: str
+    authors: tuple[str, ...]
+    tasks: tuple[str, ...]
+    models: dict[str, str] = field(hash=False)
+    tokenizer: str | None = None
+    processor: str | None = None
+    aligner: str | None = None
+
+    def _module(self, kind: str) -> str:
+        return f"hf_attention_zoo.models.{self.model_type}.{kind}_{self.model_type}"
+
+    def _fact(self, name: str) -> Any:
+        return _load(f"{self._module('facts')}:{name}")
+
+    @property
+    def config_class(self) -> type[Any]:
+        return _load(f"{self._module('configuration')}:{self.prefix}Config")
+
+    @property
+    def model_classes(self) -> dict[str, type[Any]]:
+        """Auto class name -> model class."""
+        return {auto: _load(f"{self._module('modeling')}:{name}") for auto, name in self.models.items()}
+
+    @property
+    def tokenizer_class(self) -> type[Any] | None:
+        return None if self.tokenizer is None else _load(self.tokenizer)
+
+    @property
+    def processor_class(self) -> type[Any] | None:
+        return None if self.processor is None else _load(self.processor)
+
+    @property
+    def paper_url(self) -> str:
+        return (
+            f"https://arxiv.org/abs/{self.paper}"
+            if self.paper[0].isdigit()
+            else f"https://aclanthology.org/{self.paper}"
+        )
+
+    def paper_config(self) -> Any:
+        """A config of the paper's sizes."""
+        return self.config_class(**self._fact("PAPER_CONFIG"))
+
+    @property
+    def paper_parameters(self) -> int:
+        """The exact number of parameters of `paper_config()`."""
+        return self._fact("PAPER_PARAMETERS")
+
+    def tiny_config(self) -> Any:
+        """A config of sizes 4 to 16 and a vocabulary of at most 64, for tests and documentation."""
+        return self.config_class(**self._fact("TINY_CONFIG"))
+
+    @property
+    def reported_results(self) -> list[dict[str, Any]]:
+        """The paper's own numbers, each with the table that it stands in."""
+        return self._fact("REPORTED_RESULTS")
+
+    @property
+    def recipes(self) -> dict[str, dict[str, Any]]:
+        """Named training recipes."""
+        return self._fact("RECIPES")
+
+    @property
+    def bibtex(self) -> str:
+        return self._fact("BIBTEX")
+
+
+TRANSLATION_TOKENIZER = "hf_attention_zoo.tokenization.translation_tokenizer:TranslationTokenizer"
+SEQ2SEQ_ALIGNER = "hf_attention_zoo.alignment.seq2seq_alignment:align_seq2seq"
+
+ARCHITECTURES: tuple[Architecture, ...] = (
+    Architecture(
+        model_type="rnnsearch",
+        prefix="RNNsearch",
+        title="Neural Machine Translation by Jointly Learning to Align and Translate",
+        year=2015,
+        paper="1409.0473",
+        authors=("Dzmitry Bahdanau", "Kyunghyun Cho", "Yoshua Bengio"),
+        tasks=("translation",),
+        models={"AutoModel": "RNNsearchModel", "AutoModelForSeq2SeqLM": "RNNsearchForConditionalGeneration"},
+        tokenizer=TRANSLATION_TOKENIZER,
+        aligner=SEQ2SEQ_ALIGNER,
+    ),
+)
+
+
+def list_architectures() -> list[Architecture]:
+    """All rows in order of year."""
+    return sorted(ARCHITECTURES, key=lambda row: row.year)
+
+
+def get_architecture(name: str) -> Architecture:
+    """The row of a `model_type`.
+
+    Raises:
+        ValueError: if there is none; the message lists those that there are.
+    """
+    for row in ARCHITECTURES:
+        if row.model_type == name:
+            return row
+    known = [row.model_type for row in list_architectures()]
+    close = difflib.get_close_matches(str(name), known, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    raise ValueError(f"no architecture is called {name!r}{hint}; there are: {', '.join(known)}")
+
+
+class _Deferred:
+    """A class that is imported when it is first looked up."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load, (self.path,)
+
+
+class _DeferredMapping(dict[Any, Any]):
+    """The registered part of an Auto class's table, whose values may be deferred."""
+
+    def __getitem__(self, key: Any) -> Any:
+        value = super().__getitem__(key)
+        if isinstance(value, _Deferred):
+            value = self[key] = _load(value.path)
+        return value
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return self[key] if key in self else default  # noqa: SIM401 (dict.get would hand out the deferred value)
+
+    def values(self) -> ValuesView[Any]:
+        return {key: self[key] for key in self.keys()}.values()
+
+    def items(self) -> ItemsView[Any, Any]:
+        return {key: self[key] for key in self.keys()}.items()
+
+
+def register_architectures(rows: Iterable[Architecture] = ARCHITECTURES) -> None:
+    """Make the rows known to transformers' Auto classes. Doing it twice changes nothing."""
+    from transformers import AutoConfig
+    from transformers.models.auto import modeling_auto
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+    from transformers.models.auto.tokenization_auto import AutoTokenizer
+
+    for row in rows:
+        if row.model_type not in CONFIG_MAPPING:
+            AutoConfig.register(row.model_type, row.config_class)
+        for auto_name, model_name in row.models.items():
+            auto_class = getattr(modeling_auto, auto_name)
+            table = auto_class._model_mapping
+            if not isinstance(table._extra_content, _DeferredMapping):
+                table._extra_content = _DeferredMapping(table._extra_content)
+            if row.config_class not in table._extra_content:
+                table.register(row.config_class, _Deferred(f"{row._module('modeling')}:{model_name}"))
+        if row.tokenizer is not None:
+            AutoTokenizer.register(row.config_class, tokenizer_class=row.tokenizer_class)
+        if row.processor is not None:
+            from transformers import AutoProcessor
+
+            AutoProcessor.register(row.config_class, row.processor_class)
