@@ -1,0 +1,438 @@
+"""The tokenizer of the translation models: one class for words or subwords, one vocabulary or two.
+
+Text goes in through the source vocabulary, `text_target=` through the target vocabulary, and `decode` always reads
+target ids, since what a translation model generates is target text; `decode_source` reads source ids. With a shared
+vocabulary the two are one and the difference disappears.
+"""
+
+import os
+import threading
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any
+
+from tokenizers import AddedToken, Encoding, Tokenizer
+from transformers import BatchEncoding, TokenizersBackend
+
+from hf_attention_zoo.tokenization.special_tokens import SPECIAL_TOKENS
+from hf_attention_zoo.tokenization.subword import SPACE_MARK, train_subword
+from hf_attention_zoo.tokenization.training_texts import check_vocab_size, checked_texts
+from hf_attention_zoo.tokenization.word_level import JOINER, train_word_level
+
+TARGET_TOKENIZER_FILE = "target_tokenizer.json"
+KINDS = ("subword", "word")
+# Shown where a piece is nothing but a space.
+VISIBLE_SPACE = "␣"
+
+
+class TranslationTokenizer(TokenizersBackend):
+    """A pair of `tokenizers` backends behind the interface of a transformers tokenizer.
+
+    `len(tok)` and `get_vocab()` speak of the source vocabulary, `target_vocab_size` and `get_target_vocab()` of the
+    target one. Special tokens have the same ids on both sides: `<pad>` 0, `<unk>` 1, `<s>` 2, `</s>` 3.
+
+    Args:
+        tokenizer_object, tokenizer_file: the source backend (the only one of a shared vocabulary).
+        target_tokenizer_object, target_tokenizer_file: the target backend.
+        shared_vocabulary: one vocabulary for both sides; by default, whether no target backend is given.
+        kind: "subword" or "word", as trained. lowercase: whether the backends lower-case their input.
+        source_lang, target_lang: language codes, kept for cards and metrics.
+
+    Raises:
+        ValueError: two vocabularies are asked for and one is missing.
+    """
+
+    vocab_files_names = {"tokenizer_file": "tokenizer.json", "target_tokenizer_file": TARGET_TOKENIZER_FILE}
+    model_input_names = ["input_ids", "attention_mask"]
+    padding_side = "right"
+
+    def __init__(
+        self,
+        *args: Any,
+        target_tokenizer_object: Tokenizer | None = None,
+        target_tokenizer_file: str | None = None,
+        shared_vocabulary: bool | None = None,
+        kind: str | None = None,
+        lowercase: bool = False,
+        source_lang: str | None = None,
+        target_lang: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self._source_backend: Tokenizer | None = None
+        self._target_backend: Tokenizer | None = None
+        self._make_thread_tools()
+        if shared_vocabulary is None:
+            shared_vocabulary = target_tokenizer_object is None and target_tokenizer_file is None
+        if not shared_vocabulary:
+            if target_tokenizer_object is not None:
+                self._target_backend = Tokenizer.from_str(target_tokenizer_object.to_str())
+            elif target_tokenizer_file is not None and os.path.isfile(target_tokenizer_file):
+                self._target_backend = Tokenizer.from_file(str(target_tokenizer_file))
+            else:
+                raise ValueError(
+                    f"this tokenizer has separate vocabularies, but its target vocabulary ({TARGET_TOKENIZER_FILE}) "
+                    f"is missing (looked for: {target_tokenizer_file}); copy the file beside tokenizer.json"
+                )
+            self._target_backend.no_truncation()
+            self._target_backend.no_padding()
+        self.shared_vocabulary = shared_vocabulary
+        self.kind = kind
+        self.lowercase = lowercase
+        self.source_lang = source_lang
+        self.target_lang = target_lang
+        for name, token in SPECIAL_TOKENS.items():
+            kwargs.setdefault(name, token)
+        super().__init__(
+            *args,
+            shared_vocabulary=shared_vocabulary,
+            kind=kind,
+            lowercase=lowercase,
+            source_lang=source_lang,
+            target_lang=target_lang,
+            **kwargs,
+        )
+
+    @classmethod
+    def train(
+        cls,
+        source_texts: Iterable[str] | Iterable[list[str]],
+        target_texts: Iterable[str] | Iterable[list[str]] | None = None,
+        *,
+        kind: str = "subword",
+        vocab_size: int = 8000,
+        target_vocab_size: int | None = None,
+        shared: bool = False,
+        lowercase: bool = False,
+        source_lang: str | None = None,
+        target_lang: str | None = None,
+        min_frequency: int | None = None,
+        alphabet_size: int | None = None,
+        model_max_length: int | None = None,
+        padding_side: str = "right",
+    ) -> "TranslationTokenizer":
+        """Learn the vocabularies from sentences; each iterable is read once, so generators will do.
+
+        Args:
+            source_texts, target_texts: sentences (or lists of sentences). The target may be left out if `shared`.
+            kind: "subword" (byte pairs) or "word" (a shortlist of the most frequent words, the rest `<unk>`).
+            vocab_size, target_vocab_size: rows, the four special tokens included; the target follows the source by
+                default. A small text may give fewer rows: `len(tok)` and `tok.target_vocab_size` tell.
+            shared: one vocabulary, trained on both sides together.
+            min_frequency: how often a word (default 1) or a pair of pieces (default 2) must occur.
+            alphabet_size: subword only, see `train_subword`.
+
+        Raises:
+            ValueError: a value of the wrong type or range, texts without text, or too small a vocabulary.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"kind={kind!r} is not known; choose from {', '.join(map(repr, KINDS))}")
+        check_vocab_size(vocab_size)
+        if target_vocab_size is not None:
+            check_vocab_size(target_vocab_size, "target_vocab_size")
+        if shared and target_vocab_size not in (None, vocab_size):
+            raise ValueError(
+                f"shared=True has one vocabulary, but vocab_size={vocab_size} and "
+                f"target_vocab_size={target_vocab_size} differ; leave target_vocab_size out"
+            )
+        if target_texts is None and not shared:
+            raise ValueError("separate vocabularies need target_texts; give them, or shared=True for one vocabulary")
+        if alphabet_size is not None and kind != "subword":
+            raise ValueError(f"alphabet_size={alphabet_size} is for kind='subword', not for kind={kind!r}")
+
+        options: dict[str, Any] = {"lowercase": lowercase}
+        if min_frequency is not None:
+            options["min_frequency"] = min_frequency
+        if alphabet_size is not None:
+            options["alphabet_size"] = alphabet_size
+        learn: Callable[..., Tokenizer] = train_subword if kind == "subword" else train_word_level
+
+        source: Iterator[str] = checked_texts(source_texts, "source")
+        target = checked_texts(target_texts, "target") if target_texts is not None else iter(())
+        if shared:
+            backends = {"tokenizer_object": learn(chain(source, target), vocab_size=vocab_size, **options)}
+        else:
+            backends = {
+                "tokenizer_object": learn(source, vocab_size=vocab_size, **options),
+                "target_tokenizer_object": learn(target, vocab_size=target_vocab_size or vocab_size, **options),
+            }
+        return cls(
+            **backends,
+            shared_vocabulary=shared,
+            kind=kind,
+            lowercase=lowercase,
+            source_lang=source_lang,
+            target_lang=target_lang,
+            padding_side=padding_side,
+            **({} if model_max_length is None else {"model_max_length": model_max_length}),
+        )
+
+    @classmethod
+    def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:
+        """Hand the files through: a class with its own `__init__` would otherwise lose normaliser and decoder."""
+        return kwargs
+
+    # ---- which vocabulary is spoken; per thread, so that one thread's targets are not another's sources
+
+    @property
+    def _tokenizer(self) -> Tokenizer | None:
+        """The backend that the inherited methods work with: the source's, unless this thread speaks target."""
+        state = self.__dict__
+        if state.get("_target_backend") is not None and getattr(state["_thread_state"], "speaks_target", False):
+            return state["_target_backend"]
+        return state.get("_source_backend")
+
+    @_tokenizer.setter
+    def _tokenizer(self, backend: Tokenizer) -> None:
+        self._source_backend = backend
+
+    def _make_thread_tools(self) -> None:
+        self._thread_state = threading.local()
+        # The backends keep padding and truncation as state, set before each encoding.
+        self._backend_lock = threading.RLock()
+
+    @contextmanager
+    def _speaking(self, target: bool) -> Iterator[None]:
+        before = getattr(self._thread_state, "speaks_target", False)
+        self._thread_state.speaks_target = target
+        try:
+            yield
+        finally:
+            self._thread_state.speaks_target = before
+
+    def _switch_to_target_mode(self) -> None:
+        self._thread_state.speaks_target = True
+
+    def _switch_to_input_mode(self) -> None:
+        self._thread_state.speaks_target = False
+
+    def _backends(self) -> list[Tokenizer]:
+        return [backend for backend in (self._source_backend, self._target_backend) if backend is not None]
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._backend_lock:
+            self._forget_padding_and_truncation()
+            state = self.__dict__.copy()
+        del state["_thread_state"], state["_backend_lock"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._make_thread_tools()
+
+    # ---- encoding
+
+    def __call__(self, *args: Any, **kwargs: Any) -> BatchEncoding:
+        """As in transformers; `text_target=` goes through the target vocabulary and, beside `text`, gives `labels`.
+
+        Offsets count the characters of the text in NFC and leave out the space before a token.
+        """
+        with self._speaking(target=False):
+            return super().__call__(*args, **kwargs)
+
+    def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **kwargs: Any) -> BatchEncoding:
+        if isinstance(text, list | tuple) and not text and not kwargs.get("is_split_into_words"):
+            return BatchEncoding({name: [] for name in self.model_input_names})
+        text, text_pair = _composed(text), _composed(text_pair)
+        with self._backend_lock:
+            try:
+                return super()._encode_plus(text, text_pair, *args, **kwargs)
+            except (TypeError, UnicodeEncodeError) as error:
+                wrong = _first_unreadable(text) or _first_unreadable(text_pair)
+                if wrong is None:
+                    raise
+                raise ValueError(f"{wrong}; every text must be a string of valid Unicode") from error
+
+    def _convert_encoding(
+        self, encoding: Encoding, *args: Any, **kwargs: Any
+    ) -> tuple[dict[str, Any], list[Encoding]]:
+        columns, encodings = super()._convert_encoding(encoding, *args, **kwargs)
+        if "offset_mapping" in columns:
+            columns["offset_mapping"] = [
+                [_span_without_marks(token, *span) for token, span in zip(e.tokens, e.offsets, strict=True)]
+                for e in encodings
+            ]
+        return columns, encodings
+
+    def source_surface(self, text: str, **kwargs: Any) -> list[tuple[str, int, int]]:
+        """What stands behind each source id of `text`, for pictures and for copying unknown words.
+
+        Args:
+            text: one sentence. kwargs: what `tok(text, ...)` was given, such as `truncation` and `max_length`.
+
+        Returns:
+            As many entries as `tok(text, **kwargs).input_ids`, each `(token, start, end)` where `text[start:end]` is
+            the raw text (unknown words too) and `token` its readable NFC form; `("</s>", len(text), len(text))` last.
+        """
+        encoding = self(text, return_offsets_mapping=True, return_special_tokens_mask=True, **kwargs)
+        raw = _raw_positions(text)
+        surface = []
+        for token_id, (start, end), special in zip(
+            encoding["input_ids"], encoding["offset_mapping"], encoding["special_tokens_mask"], strict=True
+        ):
+            token = self.convert_ids_to_tokens(token_id)
+            if special and start == end:
+                surface.append((token, len(text), len(text)))
+                continue
+            start, end = raw[start], raw[end]
+            written = unicodedata.normalize("NFC", text[start:end])
+            surface.append((written if written.strip() else readable_token(token), start, end))
+        return surface
+
+    # ---- the target side
+
+    @property
+    def target_vocab_size(self) -> int:
+        """Rows of the target vocabulary, added tokens included: what a decoder's embedding table needs."""
+        with self._speaking(target=True):
+            return len(self)
+
+    def get_target_vocab(self) -> dict[str, int]:
+        """Token to id on the target side; `get_vocab` is the source's."""
+        with self._speaking(target=True):
+            return self.get_vocab()
+
+    def convert_target_ids_to_tokens(
+        self, ids: int | list[int], skip_special_tokens: bool = False
+    ) -> str | list[str] | None:
+        """Target ids as tokens of the vocabulary, with their marks; `target_surface` gives them readable."""
+        with self._speaking(target=True):
+            return self.convert_ids_to_tokens(ids, skip_special_tokens=skip_special_tokens)
+
+    def convert_target_tokens_to_ids(self, tokens: str | list[str]) -> int | list[int]:
+        """Tokens as target ids, unknown ones as `<unk>`."""
+        with self._speaking(target=True):
+            return self.convert_tokens_to_ids(tokens)
+
+    def target_surface(self, ids: list[int]) -> list[str]:
+        """One readable string for each target id, special tokens included: the labels of a picture."""
+        return [readable_token(token) for token in self.convert_target_ids_to_tokens(list(ids))]
+
+    def _decode(
+        self, token_ids: int | list[int], *args: Any, use_source_tokenizer: bool = False, **kwargs: Any
+    ) -> str:
+        with self._speaking(target=not use_source_tokenizer), self._backend_lock:
+            try:
+                return super()._decode(token_ids, *args, **kwargs)
+            except OverflowError as error:
+                raise ValueError(
+                    f"ids to decode must not be negative, got {token_ids!r:.80}; replace the label padding -100 by "
+                    f"pad_token_id ({self.pad_token_id}) first"
+                ) from error
+
+    def decode_source(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> str | list[str]:
+        """`decode` for source ids: one sequence, or a batch of them."""
+        return self.decode(token_ids, skip_special_tokens=skip_special_tokens, use_source_tokenizer=True, **kwargs)
+
+    # ---- changing and saving
+
+    def _add_tokens(self, new_tokens: list[str | AddedToken], special_tokens: bool = False) -> int:
+        """Add to both vocabularies, where the ids may differ; returns how many rows the source gained."""
+        with self._backend_lock:
+            added = [
+                backend.add_special_tokens(new_tokens) if special_tokens else backend.add_tokens(new_tokens)
+                for backend in self._backends()
+            ]
+        return added[0]
+
+    def update_post_processor(self) -> None:
+        """Set the template of `add_bos_token` and `add_eos_token` on both sides."""
+        for target in (False, True):
+            with self._speaking(target):
+                super().update_post_processor()
+
+    def train_new_from_iterator(self, *args: Any, **kwargs: Any) -> "TranslationTokenizer":
+        """As in transformers, for a shared vocabulary.
+
+        Raises:
+            ValueError: the vocabularies are separate; one iterator cannot tell them apart.
+        """
+        if not self.shared_vocabulary:
+            raise ValueError(
+                "one iterator cannot train separate source and target vocabularies; use "
+                "TranslationTokenizer.train(source_texts, target_texts, ...)"
+            )
+        return super().train_new_from_iterator(*args, **kwargs)
+
+    def _forget_padding_and_truncation(self) -> None:
+        """What the last call left in the backends: no part of the tokenizer, and it would make files differ."""
+        for backend in self._backends():
+            backend.no_truncation()
+            backend.no_padding()
+
+    def _save_pretrained(
+        self,
+        save_directory: str | os.PathLike,
+        file_names: tuple[str, ...],
+        legacy_format: bool | None = None,
+        filename_prefix: str | None = None,
+    ) -> tuple[str, ...]:
+        target_file = os.path.join(
+            str(save_directory), (f"{filename_prefix}-" if filename_prefix else "") + TARGET_TOKENIZER_FILE
+        )
+        with self._backend_lock:
+            self._forget_padding_and_truncation()
+            files = super()._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
+            if self._target_backend is not None:
+                self._target_backend.save(target_file)
+                return (*files, target_file)
+        if os.path.isfile(target_file):  # left by another tokenizer, it would go to the Hub with this one
+            os.remove(target_file)
+        return files
+
+
+def readable_token(token: str) -> str:
+    """`token` without the marks for spaces (`▁Haus` and `￭(￭` become `Haus` and `(`); a bare space as `␣`."""
+    return token.replace(SPACE_MARK, "").replace(JOINER, "") or VISIBLE_SPACE
+
+
+def _composed(text: Any) -> Any:
+    """Strings in NFC, inside lists too; the backends normalise as well but then report wrong offsets."""
+    if isinstance(text, str):
+        return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
+    if isinstance(text, list | tuple):
+        return type(text)(_composed(item) for item in text) if type(text) in (list, tuple) else text
+    return text
+
+
+def _first_unreadable(text: Any, where: str = "the text") -> str | None:
+    """Describe the first element of `text` that is no string of valid Unicode."""
+    if text is None and where == "the text":
+        return None
+    if isinstance(text, list | tuple):
+        return next(filter(None, (_first_unreadable(item, f"text {i}") for i, item in enumerate(text))), None)
+    if not isinstance(text, str):
+        return f"{where} is {type(text).__name__} ({text!r:.60})"
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        return f"{where} holds a lone surrogate at character {error.start}"
+    return None
+
+
+def _span_without_marks(token: str, start: int, end: int) -> tuple[int, int]:
+    """The characters that `token` itself covers, without the space or the neighbour that its mark was made from."""
+    if token.startswith(JOINER) and end - start > 1:
+        return end - 1, end
+    if token.startswith(SPACE_MARK) and end - start == len(token):
+        return start + 1, end
+    return start, end
+
+
+def _raw_positions(text: str) -> list[int]:
+    """For each character position of NFC(text), and its end, the position in `text` that it came from."""
+    if unicodedata.is_normalized("NFC", text):
+        return list(range(len(text) + 1))
+    positions: list[int] = []
+    begin, cluster = 0, ""
+    for position, character in enumerate(text):
+        composed = unicodedata.normalize("NFC", cluster + character)
+        if cluster and not unicodedata.combining(character):
+            alone = unicodedata.normalize("NFC", cluster)
+            if composed == alone + unicodedata.normalize("NFC", character):
+                positions += [begin] * len(alone)
+                begin, cluster = position, ""
+        cluster += character
+    positions += [begin] * len(unicodedata.normalize("NFC", cluster))
+    return [*positions, len(text)]

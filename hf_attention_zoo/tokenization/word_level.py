@@ -1,0 +1,63 @@
+"""Word-level vocabularies with a shortlist, as Bahdanau et al. 2015 (section 4.1) used them.
+
+The most frequent words get a row each, every other word becomes `<unk>`. Words and punctuation are separated first, as
+the Moses tokenizer does for the paper: hyphens between letters and points between digits stay inside their word. What
+is separated carries a joiner, `￭`, on the side where no space was: `f(x)` becomes `f ￭(￭ x ￭)`. So a word is the same
+row whether or not a bracket stands before it, and decoding restores the spacing exactly, one space for each run of
+white space.
+"""
+
+from collections.abc import Iterable
+
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+from hf_attention_zoo.tokenization.special_tokens import SPECIAL_TOKENS, end_sentences_with_eos
+
+JOINER = "￭"
+# A joiner that was typed by somebody; decoding would swallow it.
+TYPED_JOINER = "■"
+
+_MARK = rf"[\p{{P}}\p{{S}}&&[^{JOINER}]]"
+_INSIDE_A_WORD = r"(?<=\p{L})[-‐](?=\p{L})|(?<=\p{Nd})[.,:](?=\p{Nd})"
+_BEFORE_ATTACHED_MARK = rf"(?<=\S)(?=(?!{_INSIDE_A_WORD}){_MARK})"
+# Runs after the left joiners are in: a separated mark now follows the start, a space or a joiner.
+_AFTER_ATTACHED_MARK = rf"(?<=\A{_MARK}|[ {JOINER}]{_MARK})(?=[^ {JOINER}\p{{P}}\p{{S}}])"
+
+
+def train_word_level(
+    texts: Iterable[str], *, vocab_size: int, lowercase: bool = False, min_frequency: int = 1
+) -> Tokenizer:
+    """A backend whose vocabulary is the four special tokens and the `vocab_size - 4` most frequent words of `texts`.
+
+    Equal counts are ordered alphabetically, so the same text always gives the same ids.
+    """
+    backend = Tokenizer(models.WordLevel(unk_token=SPECIAL_TOKENS["unk_token"]))
+    steps: list[normalizers.Normalizer] = [normalizers.Lowercase()] if lowercase else []
+    steps += [
+        normalizers.NFC(),
+        normalizers.Replace(Regex(r"\s+"), " "),
+        normalizers.Strip(),
+        normalizers.Replace(JOINER, TYPED_JOINER),
+        normalizers.Replace(Regex(_BEFORE_ATTACHED_MARK), f" {JOINER}"),
+        normalizers.Replace(Regex(_AFTER_ATTACHED_MARK), f"{JOINER} "),
+    ]
+    backend.normalizer = normalizers.Sequence(steps)
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    # The WordPiece decoder puts a space before each token but those that begin with the joiner.
+    backend.decoder = decoders.Sequence(
+        [
+            decoders.WordPiece(prefix=JOINER, cleanup=False),
+            decoders.Fuse(),
+            decoders.Replace(f"{JOINER} ", ""),
+            decoders.Replace(JOINER, ""),
+        ]
+    )
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=vocab_size,
+        min_frequency=min_frequency,
+        special_tokens=list(SPECIAL_TOKENS.values()),
+        show_progress=False,
+    )
+    backend.train_from_iterator(texts, trainer)
+    end_sentences_with_eos(backend)
+    return backend
