@@ -1,1 +1,44 @@
-"""Data sets, collators and batches."""
+"""Sentence pairs: loading, embedded samples, collating, batches of like lengths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hf_attention_zoo.data.collating import Seq2SeqCollator
+    from hf_attention_zoo.data.loading import load_data
+    from hf_attention_zoo.data.samples import Sample, get_sample, list_samples
+    from hf_attention_zoo.data.token_budget import TokenBudgetBatchSampler, pair_lengths
+
+__all__ = [
+    "Sample",
+    "Seq2SeqCollator",
+    "TokenBudgetBatchSampler",
+    "get_sample",
+    "list_samples",
+    "load_data",
+    "pair_lengths",
+]
+
+# Public names and their modules; datasets, pyarrow and transformers are imported when a name is first used.
+_MODULES = {
+    "Sample": "samples",
+    "Seq2SeqCollator": "collating",
+    "TokenBudgetBatchSampler": "token_budget",
+    "get_sample": "samples",
+    "list_samples": "samples",
+    "load_data": "loading",
+    "pair_lengths": "token_budget",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
