@@ -20,7 +20,7 @@ except PackageNotFoundError:  # a source tree that was not installed
     __version__ = "0+unknown"
 
 _PUBLIC = {
-    "align": "hf_attention_zoo.alignment.seq2seq_alignment",
+    "align": "hf_attention_zoo.alignment.aligning",
     "Alignment": "hf_attention_zoo.alignment.aligned",
     "translate": "hf_attention_zoo.generation.translating",
     "load_data": "hf_attention_zoo.data.loading",
@@ -50,7 +50,7 @@ def __dir__() -> list[str]:
 @wrapt.when_imported("transformers.pipelines")
 def _restore_pipelines(module: Any) -> None:
     """Pipelines are registered when transformers' own are imported: not before, since that import is slow."""
-    from hf_attention_zoo.pipelines.translation_pipeline import register_pipelines
+    from hf_attention_zoo.pipelines.registration import register_pipelines
 
     register_pipelines()
 

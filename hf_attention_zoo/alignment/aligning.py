@@ -1,0 +1,38 @@
+"""One call for every architecture: each row of the registry names the function that aligns its model."""
+
+import importlib
+from typing import Any
+
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from hf_attention_zoo.alignment.aligned import Alignment
+from hf_attention_zoo.alignment.seq2seq_alignment import align_seq2seq
+from hf_attention_zoo.registry import list_architectures
+
+
+def align(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Any, **options: Any) -> list[Alignment]:
+    """The attention of a model's predictions, aligned with its tokens.
+
+    For translation models, those of transformers included, the options are those of `align_seq2seq`: `targets`,
+    `num_beams`, `batch_size`, `layer`, `head`, `truncation` and the keywords of `generate`.
+
+    ```python
+    (alignment,) = align(model, tokenizer, ["Guten Tag"], num_beams=5)
+    alignment.weights          # (target tokens, source tokens), rows sum to 1
+    alignment.plot("tag.png")
+    ```
+
+    Raises:
+        ValueError: there is no alignment for this kind of model, or an option or a text is wrong.
+    """
+    model_type = getattr(getattr(model, "config", None), "model_type", None)
+    for row in list_architectures():
+        if row.model_type == model_type and row.aligner is not None:
+            module, _, name = row.aligner.partition(":")
+            return getattr(importlib.import_module(module), name)(model, tokenizer, texts, **options)
+    if getattr(getattr(model, "config", None), "is_encoder_decoder", False):
+        return align_seq2seq(model, tokenizer, texts, **options)
+    raise ValueError(
+        f"{type(model).__name__} has no attention from a target to a source; align() takes "
+        f"sequence-to-sequence models and: {', '.join(row.model_type for row in list_architectures() if row.aligner)}"
+    )

@@ -1,0 +1,142 @@
+"""Alignments of sequence-to-sequence models: translate, read the translation once more, keep the attention.
+
+The second reading is teacher-forced: the weights are those of the returned sequence itself, also where beams crossed
+on the way, and row t is the row from which target token t was predicted.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from hf_attention_zoo.alignment.aligned import Alignment
+from hf_attention_zoo.generation.forced_attention import HEAD_MEAN, cross_attention, evaluation_mode
+from hf_attention_zoo.generation.source_text import (
+    SourceSentence,
+    checked_texts,
+    encode_sources,
+    pad_sources,
+    readable_target_tokens,
+    readable_tokens,
+)
+from hf_attention_zoo.generation.translating import batches_by_length, check_generate_kwargs, with_length_limit
+
+
+@torch.no_grad()
+def align_seq2seq(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    texts: str | Sequence[str],
+    *,
+    targets: str | Sequence[str] | None = None,
+    num_beams: int = 1,
+    batch_size: int = 16,
+    layer: int | str = -1,
+    head: int | str = HEAD_MEAN,
+    truncation: bool = False,
+    **generate_kwargs: Any,
+) -> list[Alignment]:
+    """Translate texts and return each with its alignment matrix.
+
+    The end-of-sentence mark is kept on both axes (on the target axis if the search reached it), padding is cut off on
+    whichever side it was. Each row sums to 1. The model is put in evaluation mode for the call and then back.
+
+    Args:
+        texts: one text or several.
+        targets: translations to align instead of the model's own, one per text.
+        num_beams: width of the search.
+        batch_size: texts at a time.
+        layer: decoder layer, counted from 0, negative from the last, or "mean" over the layers. The default is the
+            last layer. A recurrent model has exactly one.
+        head: attention head of that layer, or "mean" over its heads, the default. A recurrent model has exactly one.
+        truncation: cut texts at the tokenizer's `model_max_length`.
+        generate_kwargs: for `generate`; without a length anywhere, at most 256 tokens are written.
+
+    Returns:
+        One `Alignment` per text, in order; an empty list for an empty list.
+
+    Raises:
+        ValueError: texts or targets that are no strings or differ in number, generation keywords beside `targets`,
+            more than one return sequence, a layer or head that is not there, a model without cross-attention.
+    """
+    sources = checked_texts(texts)
+    check_generate_kwargs(generate_kwargs)
+    wanted = None if targets is None else checked_texts(targets, "targets")
+    if wanted is not None:
+        if len(wanted) != len(sources):
+            raise ValueError(f"{len(sources)} texts, but {len(wanted)} targets; give one target for each text")
+        if generate_kwargs or num_beams != 1:
+            extra = ", ".join([*(["num_beams"] if num_beams != 1 else []), *generate_kwargs])
+            raise ValueError(f"targets are given, so nothing is searched; leave out {extra}")
+    sentences = encode_sources(model, tokenizer, sources, truncation=truncation)
+    options = with_length_limit(model, {"num_beams": num_beams, **generate_kwargs})
+    alignments: list[Alignment | None] = [None] * len(sentences)
+    with evaluation_mode(model):
+        for indices in batches_by_length(sentences, batch_size):
+            batch = [sentences[index] for index in indices]
+            inputs = pad_sources(tokenizer, batch, model.device)
+            if wanted is None:
+                sequences = model.generate(**inputs, **options)
+                rows = [_until_end(model, row) for row in sequences[:, 1:].tolist()]
+            else:
+                rows = _target_ids(tokenizer, [wanted[index] for index in indices])
+                sequences = _with_start_token(model, tokenizer, rows)
+            weights = cross_attention(model, inputs, sequences[:, :-1], layer=layer, head=head).cpu()
+            real = inputs["attention_mask"].bool().cpu()
+            for place, index in enumerate(indices):
+                matrix = weights[place, : len(rows[place])][:, real[place]]
+                target_text = None if wanted is None else wanted[index]
+                alignments[index] = _alignment(tokenizer, batch[place], rows[place], matrix, target_text)
+    return [alignment for alignment in alignments if alignment is not None]
+
+
+def _alignment(
+    tokenizer: PreTrainedTokenizerBase,
+    sentence: SourceSentence,
+    target_ids: list[int],
+    weights: torch.Tensor,
+    target_text: str | None,
+) -> Alignment:
+    if target_text is None:
+        target_text = tokenizer.decode(target_ids, skip_special_tokens=True)
+    return Alignment(
+        source_tokens=tuple(readable_tokens(tokenizer, sentence)),
+        target_tokens=tuple(readable_target_tokens(tokenizer, target_ids)),
+        weights=weights.numpy(),
+        source_text=sentence.text,
+        target_text=target_text,
+    )
+
+
+def _until_end(model: PreTrainedModel, ids: list[int]) -> list[int]:
+    """The generated ids up to and with the first end-of-sentence mark; what follows is padding."""
+    end = model.generation_config.eos_token_id
+    ends = set(end) if isinstance(end, (list, tuple)) else {end}
+    for index, token in enumerate(ids):
+        if token in ends:
+            return ids[: index + 1]
+    return ids
+
+
+def _target_ids(tokenizer: PreTrainedTokenizerBase, targets: list[str]) -> list[list[int]]:
+    rows = [list(ids) for ids in tokenizer(text_target=targets)["input_ids"]]
+    for text, ids in zip(targets, rows, strict=True):
+        if not ids:
+            raise ValueError(f"target {text!r:.60} gives no token at all, so there is nothing to align")
+    return rows
+
+
+def _with_start_token(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, rows: list[list[int]]
+) -> torch.Tensor:
+    """Start token and targets, (B, 1 + T), padded on the right: what `generate` would have returned for them."""
+    start = model.generation_config.decoder_start_token_id
+    if start is None:
+        start = model.config.decoder_start_token_id
+    if start is None:
+        raise ValueError("the model names no decoder_start_token_id; set it in model.generation_config")
+    padding = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else start
+    length = max(map(len, rows))
+    padded = [[start, *row, *[padding] * (length - len(row))] for row in rows]
+    return torch.tensor(padded, device=model.device)

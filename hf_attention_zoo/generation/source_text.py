@@ -1,0 +1,167 @@
+"""From texts to padded model inputs and back to the raw words: what every token of the source stands for.
+
+A token is shown by the characters that it covers in the text as given, so an unknown word keeps its own spelling. A
+word is a run of letters, digits and marks; every other visible character is a word by itself. Words that one token
+covers together count as one.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+WORD_START = "▁"  # how metaspace vocabularies write the space before a word
+VISIBLE_SPACE = "␣"
+
+
+@dataclass(frozen=True)
+class SourceSentence:
+    """One encoded source text.
+
+    Args:
+        text: as given.
+        input_ids: S token ids, special tokens included.
+        spans: for each token the (start, end) of its characters in `text`, empty for special tokens; None where the
+            tokenizer cannot tell (a tokenizer written in Python).
+        special: True for tokens that the tokenizer added and that stand for no text (end of sentence, language code).
+    """
+
+    text: str
+    input_ids: tuple[int, ...]
+    spans: tuple[tuple[int, int], ...] | None
+    special: tuple[bool, ...]
+
+    def words(self) -> list[tuple[int, int, list[int]]]:
+        """Words as (start, end, indices of their tokens), in order; special tokens belong to none."""
+        if self.spans is None:
+            return []
+        words: list[tuple[int, int, list[int]]] = [(start, end, []) for start, end in word_spans(self.text)]
+        for index, (start, end) in enumerate(self.spans):
+            if self.special[index] or start == end:
+                continue
+            touched = [word for word in words if word[0] < end and start < word[1]]
+            if not touched:
+                continue  # a token that covers nothing but spaces
+            first = words.index(touched[0])
+            tokens = [token for word in touched for token in word[2]] + [index]
+            words[first : first + len(touched)] = [(touched[0][0], touched[-1][1], tokens)]
+        return [word for word in words if word[2]]
+
+
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """(start, end) of the words of a text: runs of letters, digits and marks, other visible characters alone."""
+    spans: list[tuple[int, int]] = []
+    previous = ""
+    for index, char in enumerate(text):
+        kind = _kind(char, previous)
+        if kind and kind == previous and kind != "symbol":
+            spans[-1] = (spans[-1][0], index + 1)
+        elif kind == "joined":  # accents, variation selectors and joiners stay with what they follow
+            spans[-1] = (spans[-1][0], index + 1)
+            kind = previous
+        elif kind:
+            spans.append((index, index + 1))
+        previous = kind
+    return spans
+
+
+def _kind(char: str, previous: str) -> str:
+    if previous and (unicodedata.category(char).startswith("M") or char in "\u200c\u200d"):
+        return "joined"
+    if char.isspace() or unicodedata.category(char) in ("Cc", "Cf"):
+        return ""
+    return "word" if char.isalnum() or char == "_" else "symbol"
+
+
+def checked_texts(texts: str | Sequence[str], name: str = "texts") -> list[str]:
+    """A list of strings from one string or several; anything else is a ValueError that says where it is."""
+    if isinstance(texts, str):
+        return [texts]
+    if isinstance(texts, (bytes, dict)) or not hasattr(texts, "__iter__"):
+        raise ValueError(f"{name} must be a string or a list of strings, got {type(texts).__name__}")
+    result = list(texts)
+    for index, text in enumerate(result):
+        if not isinstance(text, str):
+            raise ValueError(f"{name}[{index}] is of type {type(text).__name__}; every text must be a string")
+    return result
+
+
+def encode_sources(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, truncation: bool = False
+) -> list[SourceSentence]:
+    """Tokenise without padding.
+
+    Raises:
+        ValueError: a text that gives no token at all, or more tokens than the model has positions.
+    """
+    if not texts:
+        return []
+    has_offsets = bool(getattr(tokenizer, "is_fast", False))
+    encoded = tokenizer(
+        list(texts), return_offsets_mapping=has_offsets, return_special_tokens_mask=True, truncation=truncation
+    )
+    limit = getattr(model.config, "max_position_embeddings", None)
+    sentences = []
+    for index, text in enumerate(texts):
+        ids = tuple(encoded["input_ids"][index])
+        if not ids:
+            raise ValueError(
+                f"text {index} ({text!r:.60}) gives no token at all: the tokenizer adds no end-of-sentence "
+                f"mark, so an empty text cannot be translated"
+            )
+        if isinstance(limit, int) and len(ids) > limit:
+            raise ValueError(
+                f"text {index} has {len(ids)} tokens, the positions of {type(model).__name__} end at {limit}; split "
+                f"the text or pass truncation=True"
+            )
+        spans = tuple(map(tuple, encoded["offset_mapping"][index])) if has_offsets else None
+        # an unknown word of the text is special by its id only: nobody added it
+        special = tuple(
+            bool(mask) and token != tokenizer.unk_token_id
+            for token, mask in zip(ids, encoded["special_tokens_mask"][index], strict=True)
+        )
+        if spans is not None and hasattr(tokenizer, "source_surface") and not unicodedata.is_normalized("NFC", text):
+            # its offsets count composed characters; source_surface goes back to the text as it was typed
+            surface = tokenizer.source_surface(text, truncation=truncation)
+            spans = tuple((start, end) for _, start, end in surface)
+        sentences.append(SourceSentence(text, ids, spans, special))
+    return sentences
+
+
+def pad_sources(
+    tokenizer: PreTrainedTokenizerBase, sentences: Sequence[SourceSentence], device: torch.device
+) -> dict[str, torch.Tensor]:
+    """`input_ids` and `attention_mask`, both (B, S), padded on the tokenizer's own side."""
+    rows = {"input_ids": [list(sentence.input_ids) for sentence in sentences]}
+    if tokenizer.pad_token_id is None:
+        if len({len(row) for row in rows["input_ids"]}) > 1:
+            raise ValueError("the tokenizer has no pad_token, so texts of different lengths need batch_size=1")
+        ids = torch.tensor(rows["input_ids"], device=device)
+        return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    padded: Any = tokenizer.pad(rows, return_tensors="pt", return_attention_mask=True)
+    return {name: padded[name].to(device) for name in ("input_ids", "attention_mask")}
+
+
+def readable_tokens(tokenizer: PreTrainedTokenizerBase, sentence: SourceSentence) -> list[str]:
+    """For each source token the characters that it covers, or its own name for special tokens."""
+    names = [readable(name) for name in tokenizer.convert_ids_to_tokens(list(sentence.input_ids))]
+    if sentence.spans is None:
+        return names
+    surfaces = [unicodedata.normalize("NFC", sentence.text[start:end].strip()) for start, end in sentence.spans]
+    rows = zip(names, surfaces, sentence.special, strict=True)
+    return [name if special or not surface else surface for name, surface, special in rows]
+
+
+def readable_target_tokens(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> list[str]:
+    """Names of target ids for a picture, from the target vocabulary where the tokenizer has one of its own."""
+    if hasattr(tokenizer, "target_surface"):
+        return tokenizer.target_surface(list(ids))
+    return [readable(name) for name in tokenizer.convert_ids_to_tokens(list(ids))]
+
+
+def readable(token: str) -> str:
+    """A vocabulary entry without the mark of a word start; the mark alone becomes a visible space."""
+    return token.replace(WORD_START, "") or VISIBLE_SPACE
