@@ -196,3 +196,16 @@ def register_architectures(rows: Iterable[Architecture] = ARCHITECTURES) -> None
             from transformers import AutoProcessor
 
             AutoProcessor.register(row.config_class, row.processor_class)
+
+
+def architecture_table() -> str:
+    """The rows as a Markdown table, for the README."""
+    lines = ["| `model_type` | Paper | Year | Tasks | Auto classes |", "|---|---|---|---|---|"]
+    for row in list_architectures():
+        lead = row.authors[0].split()[-1] + (" et al." if len(row.authors) > 2 else "")
+        autos = ", ".join(f"`{name}`" for name in row.models)
+        tasks = ", ".join(row.tasks)
+        lines.append(
+            f"| `{row.model_type}` | {lead}, [{row.title}]({row.paper_url}) | {row.year} | {tasks} | {autos} |"
+        )
+    return "\n".join(lines)
