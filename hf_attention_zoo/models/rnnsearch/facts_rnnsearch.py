@@ -63,8 +63,52 @@ def _paper(max_words: int) -> dict[str, Any]:
     }
 
 
+def _adam(learning_rate: float, max_tokens: int) -> dict[str, Any]:
+    """What small machines and small data want: token batches, Adam falling linearly, smoothed labels."""
+    return {
+        "max_tokens_per_batch": max_tokens,
+        "learning_rate": learning_rate,
+        "lr_scheduler_type": "linear",
+        "weight_decay": 0.0,
+        "label_smoothing_factor": 0.1,
+        "max_grad_norm": 1.0,
+        "per_device_eval_batch_size": 64,
+        "eval_strategy": "epoch",
+        "save_strategy": "epoch",
+        "save_total_limit": 2,
+        "load_best_model_at_end": True,
+        "metric_for_best_model": "bleu",
+    }
+
+
+_SMALL = {"embedding_size": 128, "hidden_size": 192, "attention_size": 192, "maxout_size": 128, "dropout": 0.2}
+
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": _paper(50),
     "paper-30": _paper(30),
     "paper-50": _paper(50),
+    "small": {
+        "description": "a small model for one machine: 4,000 pieces a side, token batches, Adam, smoothed labels",
+        "config": {**_SMALL, "embedding_size": 192, "hidden_size": 256, "attention_size": 256, "maxout_size": 192},
+        "tokenizer": {"kind": "subword", "vocab_size": 4000, "target_vocab_size": 4000, "shared": False},
+        "generation": {"num_beams": 5},
+        "data": {"max_source_length": 100, "max_target_length": 100},
+        "training": {**_adam(2e-3, 2000), "num_train_epochs": 15, "logging_steps": 50},
+    },
+    "quickstart-names": {
+        "description": "emoji names, two minutes on two cores",
+        "config": _SMALL,
+        "tokenizer": {"kind": "subword", "vocab_size": 1500, "target_vocab_size": 1500, "shared": False},
+        "generation": {"num_beams": 5},
+        "data": {"dataset": "translation_emoji_names", "source_lang": "ko", "target_lang": "en"},
+        "training": {**_adam(3e-3, 900), "num_train_epochs": 20, "logging_steps": 20},
+    },
+    "quickstart-short-pairs": {
+        "description": "pairs of at most 10 words, six minutes on two cores",
+        "config": _SMALL,
+        "tokenizer": {"kind": "subword", "vocab_size": 3000, "target_vocab_size": 3000, "shared": False},
+        "generation": {"num_beams": 5},
+        "data": {"dataset": "translation_de_en", "source_lang": "de", "target_lang": "en", "max_words": 10},
+        "training": {**_adam(3e-3, 900), "num_train_epochs": 10, "logging_steps": 20},
+    },
 }

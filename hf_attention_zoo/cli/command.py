@@ -1,0 +1,55 @@
+"""The `attention-zoo` command: reads the sub-command and hands the rest to the module that does it.
+
+Modules are imported when their sub-command is called, so that `attention-zoo --help` answers at once.
+"""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+from hf_attention_zoo.cli.failures import USER_ERROR, exit_code
+
+# name -> (module with main(argv) -> exit code, one line of help)
+COMMANDS: dict[str, tuple[str, str]] = {
+    "quickstart": ("hf_attention_zoo.cli.quickstart", "train, score, save, reload, translate and draw, in minutes"),
+    "train": ("hf_attention_zoo.training.entry_point", "train an architecture on sentence pairs"),
+    "evaluate": ("hf_attention_zoo.evaluation.checkpoint_evaluation", "score a saved model on a split"),
+    "translate": ("hf_attention_zoo.cli.translate_text", "translate a text, a file or standard input"),
+    "align": ("hf_attention_zoo.cli.align_text", "draw which source words each target word attends to"),
+    "card": ("hf_attention_zoo.cli.write_model_card", "write the model card of a folder"),
+    "export": ("hf_attention_zoo.cli.export_folder", "copy a model folder, with its code if wanted"),
+    "publish": ("hf_attention_zoo.cli.publish_folder", "send a model folder to the Hub"),
+    "list": ("hf_attention_zoo.cli.list_contents", "show the architectures, recipes, samples and metrics"),
+}
+
+
+def usage() -> str:
+    """The help text."""
+    width = max(map(len, COMMANDS))
+    lines = "\n".join(f"  {name:<{width}}  {text}" for name, (_, text) in COMMANDS.items())
+    return (
+        "usage: attention-zoo COMMAND [arguments]\n\n"
+        f"The historical attention architectures as transformers models.\n\n{lines}\n\n"
+        "attention-zoo COMMAND --help tells more. A good start: attention-zoo quickstart"
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; returns the exit code (0 done, 2 the user can mend it, 130 stopped)."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0
+    if argv[0] in ("-V", "--version"):
+        from importlib.metadata import version
+
+        print(f"hf_attention_zoo {version('hf_attention_zoo')}")
+        return 0
+    if argv[0] not in COMMANDS:
+        print(f"attention-zoo: no command {argv[0]!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
+        return USER_ERROR
+    return exit_code(lambda: importlib.import_module(COMMANDS[argv[0]][0]).main(argv[1:]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

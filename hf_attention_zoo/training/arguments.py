@@ -1,0 +1,158 @@
+"""The arguments of a training run: `Seq2SeqTrainingArguments` with what the historical recipes need, and where
+the model and the data come from.
+
+Everything here can be a command-line flag, an entry of a YAML file or an entry of a recipe; `run_plan.py` puts the
+three together.
+"""
+
+from dataclasses import dataclass, field
+
+from transformers import Seq2SeqTrainingArguments
+
+from hf_attention_zoo.training.optimizers import check_optimizer
+
+LOSS_SCALES = ("token_mean", "batch_sum")
+
+
+@dataclass
+class ModelArguments:
+    """Which model is trained, and from where."""
+
+    architecture: str | None = field(
+        default=None, metadata={"help": "Architecture from the registry, e.g. rnnsearch (`attention-zoo list`)."}
+    )
+    recipe: str = field(
+        default="small",
+        metadata={
+            "help": "Named settings of the architecture, e.g. small or paper; `none` starts from bare defaults."
+        },
+    )
+    model: str | None = field(
+        default=None, metadata={"help": "Go on from the weights in this folder or Hub id, instead of random ones."}
+    )
+    tokenizer: str | None = field(
+        default=None,
+        metadata={"help": "Tokenizer folder or Hub id; without it one is trained on the training split."},
+    )
+
+
+@dataclass
+class DataArguments:
+    """Which sentence pairs are read, and how."""
+
+    dataset: str | None = field(
+        default=None, metadata={"help": "Embedded sample, file or folder of your own, or Hub data set id."}
+    )
+    dataset_config: str | None = field(default=None, metadata={"help": "Configuration name of a Hub data set."})
+    train_file: str | None = field(default=None, metadata={"help": "Training pairs: JSON lines, CSV, TSV or Parquet."})
+    validation_file: str | None = field(default=None, metadata={"help": "Validation pairs, same formats."})
+    test_file: str | None = field(default=None, metadata={"help": "Test pairs, same formats."})
+    source_lang: str | None = field(default=None, metadata={"help": "Language translated from, e.g. ko."})
+    target_lang: str | None = field(default=None, metadata={"help": "Language translated into, e.g. en."})
+    source_column: str | None = field(default=None, metadata={"help": "Column that holds the source text."})
+    target_column: str | None = field(default=None, metadata={"help": "Column that holds the target text."})
+    max_words: int | None = field(
+        default=None, metadata={"help": "Leave out pairs with more words than this on either side."}
+    )
+    max_source_length: int | None = field(
+        default=None, metadata={"help": "Leave out training pairs whose source has more tokens than this."}
+    )
+    max_target_length: int | None = field(
+        default=None, metadata={"help": "Leave out training pairs whose target has more tokens than this."}
+    )
+    max_train_samples: int | None = field(default=None, metadata={"help": "Use only the first N training pairs."})
+    max_eval_samples: int | None = field(default=None, metadata={"help": "Use only the first N validation pairs."})
+    train_split: str = field(default="train", metadata={"help": "Name of the split that is trained on."})
+    validation_split: str = field(default="validation", metadata={"help": "Name of the split that selects models."})
+    validation_share: float = field(
+        default=0.0,
+        metadata={"help": "Share of the training pairs held out for validation when there is no such split."},
+    )
+    streaming: bool = field(default=False, metadata={"help": "Read the training pairs as a stream."})
+    tokenizer_samples: int = field(
+        default=1_000_000, metadata={"help": "At most this many training pairs are read to train the tokenizer."}
+    )
+
+    def data_files(self) -> dict[str, str] | None:
+        """The files named one by one, as `load_data` takes them; None if there are none."""
+        named = {"train": self.train_file, "validation": self.validation_file, "test": self.test_file}
+        return {split: path for split, path in named.items() if path is not None} or None
+
+    def columns(self) -> dict[str, str] | None:
+        """The column mapping, as `load_data` takes it; None if there is none."""
+        named = {"source": self.source_column, "target": self.target_column}
+        return {role: column for role, column in named.items() if column is not None} or None
+
+
+@dataclass
+class ZooTrainingArguments(Seq2SeqTrainingArguments):
+    """`Seq2SeqTrainingArguments` plus the batches, optimisers and loss scale of the historical papers.
+
+    Two defaults differ: validation translates (`predict_with_generate`), greedily (`generation_num_beams=1`), and
+    unused parameters are an error under DDP, because every parameter of these models takes part in every step.
+    """
+
+    predict_with_generate: bool = field(
+        default=True, metadata={"help": "Translate the validation split and score BLEU and chrF, not the loss alone."}
+    )
+    generation_num_beams: int | None = field(
+        default=1, metadata={"help": "Beams for validation during training; the saved model has its own setting."}
+    )
+    max_tokens_per_batch: int | None = field(
+        default=None,
+        metadata={"help": "Batches hold at most this many padded tokens per device, on the longer side of the pair."},
+    )
+    pool_batches: int | None = field(
+        default=None,
+        metadata={"help": "Sort the pairs of this many batches by length and cut batches from them (the paper: 20)."},
+    )
+    loss_scale: str = field(
+        default="token_mean",
+        metadata={
+            "help": "Scale of the gradient that is clipped: the mean over the batch's target tokens, or their sum.",
+            "choices": LOSS_SCALES,
+        },
+    )
+    optimizer: str | None = field(
+        default=None, metadata={"help": "Optimiser of this package (adadelta) in place of --optim."}
+    )
+    adadelta_rho: float = field(default=0.95, metadata={"help": "Decay of Adadelta's averages (torch: 0.9)."})
+    adadelta_epsilon: float = field(default=1e-6, metadata={"help": "Constant under Adadelta's roots."})
+    shrink_on_bad_gradient: bool = field(
+        default=False,
+        metadata={
+            "help": "Put a tenth of the weights in the place of a gradient that is not finite (the authors' code)."
+        },
+    )
+    early_stopping_patience: int | None = field(
+        default=None, metadata={"help": "Stop after this many evaluations without a better metric_for_best_model."}
+    )
+    early_stopping_threshold: float = field(
+        default=0.0, metadata={"help": "How much better counts as better for early stopping."}
+    )
+    auto_resume: bool = field(
+        default=True, metadata={"help": "Go on from the last checkpoint when output_dir holds an unfinished run."}
+    )
+    overwrite_output_dir: bool = field(
+        default=False, metadata={"help": "Delete what an earlier run left in output_dir and start afresh."}
+    )
+
+    def __post_init__(self) -> None:
+        if self.ddp_find_unused_parameters is None:
+            self.ddp_find_unused_parameters = False
+        super().__post_init__()
+        if self.loss_scale not in LOSS_SCALES:
+            raise ValueError(f"loss_scale={self.loss_scale!r}; it is one of {', '.join(LOSS_SCALES)}")
+        if self.optimizer is not None:
+            check_optimizer(self.optimizer)
+        for name in ("max_tokens_per_batch", "pool_batches", "early_stopping_patience"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name}={value}; it must be at least 1, or left out")
+        if self.early_stopping_patience is not None and self.eval_strategy == "no":
+            raise ValueError("early_stopping_patience needs validations: set eval_strategy to steps or epoch")
+
+    @property
+    def sorts_batches(self) -> bool:
+        """Whether training batches are cut from pools sorted by length."""
+        return self.max_tokens_per_batch is not None or self.pool_batches is not None

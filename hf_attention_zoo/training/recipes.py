@@ -1,0 +1,102 @@
+"""Named training settings. They live with the architecture, as plain data in its registry row; this module finds them
+and says in which order flags, files and recipes win.
+
+A recipe is a dict of sections, and so is a YAML run file:
+
+    description: one sentence
+    config:      fields of the model's configuration
+    tokenizer:   keywords of the tokenizer's `train`
+    generation:  fields of the saved generation_config.json
+    data:        fields of DataArguments
+    training:    fields of ZooTrainingArguments
+"""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+SECTIONS = ("config", "tokenizer", "generation", "data", "training")
+RUN_FILE_SUFFIXES = (".yaml", ".yml", ".json")
+NO_RECIPE = "none"
+
+Settings = dict[str, dict[str, Any]]
+
+
+def empty_settings() -> Settings:
+    """One empty dict per section."""
+    return {section: {} for section in SECTIONS}
+
+
+def find_recipe(row: Any, name: str) -> Settings:
+    """The sections of recipe `name` of a registry row, copied; every section is there, perhaps empty.
+
+    Raises ValueError for an unknown name, with the known ones and what they are for.
+    """
+    settings = empty_settings()
+    if name == NO_RECIPE:
+        return settings
+    if name not in row.recipes:
+        known = "; ".join(f"{key}: {recipe.get('description', '')}" for key, recipe in sorted(row.recipes.items()))
+        raise ValueError(f"{row.model_type} has no recipe {name!r}. Known: {known}; {NO_RECIPE}: bare defaults")
+    for section in SECTIONS:
+        settings[section].update(row.recipes[name].get(section, {}))
+    return settings
+
+
+def recipe_for_sample(row: Any, sample: str) -> str | None:
+    """The name of the recipe made for the quick start on `sample`; None if the architecture has none."""
+    for name, recipe in row.recipes.items():
+        if name.startswith("quickstart") and recipe.get("data", {}).get("dataset") == sample:
+            return name
+    return None
+
+
+def read_run_file(path: str | Path) -> dict[str, Any]:
+    """A YAML (or JSON) run file as a dict. Raises ValueError if it is missing, broken or not a mapping."""
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"no such run file: {path}")
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} must hold names and values, e.g. `dataset: translation_de_en`")
+    return content
+
+
+def merge_run_file(
+    content: Mapping[str, Any], model_fields: Iterable[str], data_fields: Iterable[str], training_fields: Iterable[str]
+) -> tuple[dict[str, Any], Settings]:
+    """Sort the entries of a run file: (fields of ModelArguments, settings by section).
+
+    Entries may stand in their section or, for the three argument classes, at the top level. Raises ValueError for a
+    name that exists nowhere, with the nearest that does.
+    """
+    fields = {"model": set(model_fields), "data": set(data_fields), "training": set(training_fields)}
+    model: dict[str, Any] = {}
+    settings = empty_settings()
+    places: dict[str, dict[str, Any]] = {"model": model, **settings}
+    for name, value in content.items():
+        if name in SECTIONS and isinstance(value, Mapping):
+            for key in value:
+                if name in fields and key not in fields[name]:
+                    raise ValueError(_unknown(f"{name}.{key}", key, fields[name]))
+            settings[name].update(value)
+            continue
+        if name == "description":
+            continue
+        owners = [owner for owner, names in fields.items() if name in names]
+        if not owners:
+            raise ValueError(_unknown(str(name), str(name), set().union(*fields.values(), SECTIONS)))
+        places[owners[0]][name] = value
+    return model, settings
+
+
+def _unknown(label: str, name: str, known: set[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=3)
+    hint = f"; did you mean {' or '.join(near)}?" if near else "; see `attention-zoo train --help`"
+    return f"the run file names {label!r}, which does not exist{hint}"

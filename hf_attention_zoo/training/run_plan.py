@@ -1,0 +1,173 @@
+"""From a command line to a plan: which architecture, settings, data and training arguments a run has.
+
+Order of precedence: flags, then the run file, then the recipe, then the defaults.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+from transformers import HfArgumentParser
+
+from hf_attention_zoo.training.arguments import DataArguments, ModelArguments, ZooTrainingArguments
+from hf_attention_zoo.training.recipes import (
+    RUN_FILE_SUFFIXES,
+    Settings,
+    find_recipe,
+    merge_run_file,
+    read_run_file,
+)
+
+DOTTED_SECTIONS = ("config", "tokenizer", "generation")
+
+USAGE = """attention-zoo train ARCHITECTURE [RUN.yaml] --dataset DATASET --output_dir FOLDER [--recipe NAME] [flags]
+
+Trains an architecture of the zoo on sentence pairs. Flags win over the run file, the run file over the recipe. Besides
+the flags below, every field of the model's configuration, of the tokenizer's training and of the saved generation
+settings is a flag with its section before it: --config.hidden_size 256 --tokenizer.vocab_size 8000
+--generation.num_beams 5."""
+
+
+class RunParser(HfArgumentParser):
+    """An argument parser whose errors are ValueErrors, so that the caller decides how they are shown."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)
+
+
+@dataclass
+class RunPlan:
+    """Everything a training run is made of."""
+
+    model: ModelArguments
+    data: DataArguments
+    training: ZooTrainingArguments
+    config: dict[str, Any] = field(default_factory=dict)
+    tokenizer: dict[str, Any] = field(default_factory=dict)
+    generation: dict[str, Any] = field(default_factory=dict)
+    command: str = ""
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What must be the same for a killed run to be continued: model, data, batches, optimiser, seed."""
+        training = self.training
+        return {
+            "architecture": self.model.architecture,
+            "recipe": self.model.recipe,
+            "model": self.model.model,
+            "tokenizer": self.model.tokenizer,
+            "data": {k: v for k, v in dataclasses.asdict(self.data).items() if k != "max_eval_samples"},
+            "config": self.config,
+            "tokenizer_settings": self.tokenizer,
+            "seed": training.seed,
+            "max_tokens_per_batch": training.max_tokens_per_batch,
+            "pool_batches": training.pool_batches,
+            "global_batch": training.train_batch_size * training.gradient_accumulation_steps * training.world_size,
+            "optimizer": training.optimizer or str(training.optim),
+            "learning_rate": training.learning_rate,
+        }
+
+
+def _names(cls: type) -> set[str]:
+    return {item.name for item in dataclasses.fields(cls) if item.init}
+
+
+def build_parser() -> RunParser:
+    """The parser with every field of the three argument classes as a flag."""
+    return RunParser(
+        (ModelArguments, DataArguments, ZooTrainingArguments),
+        allow_abbrev=False,
+        prog="attention-zoo train",
+        usage=USAGE,
+        add_help=False,
+    )
+
+
+def split_dotted(argv: Sequence[str]) -> tuple[list[str], Settings]:
+    """Take `--config.x value` and the like out of the arguments; values are read as YAML.
+
+    Raises ValueError for an unknown section or a missing value.
+    """
+    rest: list[str] = []
+    settings: Settings = {section: {} for section in DOTTED_SECTIONS}
+    position = 0
+    while position < len(argv):
+        item = argv[position]
+        name, equals, value = item.partition("=")
+        if not (name.startswith("--") and "." in name):
+            rest.append(item)
+            position += 1
+            continue
+        section, _, key = name[2:].partition(".")
+        if section not in settings or not key:
+            raise ValueError(f"unknown flag {name}; sections are {', '.join('--' + s + '.' for s in DOTTED_SECTIONS)}")
+        if not equals:
+            position += 1
+            if position >= len(argv):
+                raise ValueError(f"{name} needs a value")
+            value = argv[position]
+        settings[section][key] = yaml.safe_load(value)
+        position += 1
+    return rest, settings
+
+
+def parse_run(argv: Sequence[str], command: str = "") -> RunPlan:
+    """Read the arguments after `attention-zoo train`. Raises ValueError with one clear line for anything wrong."""
+    from hf_attention_zoo.registry import get_architecture
+
+    rest, dotted = split_dotted(argv)
+    file_content: dict[str, Any] = {}
+    positional: dict[str, str] = {}
+    while rest and not rest[0].startswith("-"):
+        word = rest.pop(0)
+        if word.endswith(RUN_FILE_SUFFIXES):
+            file_content.update(read_run_file(word))
+        elif "architecture" in positional:
+            raise ValueError(f"unexpected argument {word!r}: the architecture is already {positional['architecture']}")
+        else:
+            positional["architecture"] = word
+
+    first = RunParser((ModelArguments,), allow_abbrev=False, add_help=False)
+    first.add_argument("--config", action="append", default=[])
+    first.set_defaults(**dict.fromkeys(_names(ModelArguments)))
+    known, rest = first.parse_known_args(rest)
+    for path in known.config:
+        file_content.update(read_run_file(path))
+    file_model, file_settings = merge_run_file(
+        file_content, _names(ModelArguments), _names(DataArguments), _names(ZooTrainingArguments)
+    )
+    given = {name: getattr(known, name) for name in _names(ModelArguments) if getattr(known, name) is not None}
+    model_args = ModelArguments(**{**file_model, **positional, **given})
+    if model_args.architecture is None:
+        raise ValueError(
+            "which architecture? e.g. `attention-zoo train rnnsearch ...`; `attention-zoo list` shows all"
+        )
+    row = get_architecture(model_args.architecture)
+    recipe = find_recipe(row, model_args.recipe)
+
+    parser = build_parser()
+    defaults: dict[str, Any] = {}
+    for layer in (recipe, file_settings):
+        for section in ("data", "training"):
+            defaults.update(layer[section])
+    parser.set_defaults(**{**dataclasses.asdict(model_args), **defaults})
+    _, data_args, training_args, unread = parser.parse_args_into_dataclasses(
+        rest, return_remaining_strings=True, look_for_args_file=False
+    )
+    if unread:
+        raise ValueError(f"unknown argument {unread[0]!r}; `attention-zoo train --help` lists them all")
+    if data_args.dataset is None and data_args.data_files() is None:
+        raise ValueError("which data? Give --dataset (a sample, a file, a folder or a Hub id) or --train_file")
+    if data_args.dataset is not None and Path(data_args.dataset).is_file() and data_args.data_files():
+        raise ValueError(f"--dataset {data_args.dataset} is a file; use --train_file for it when others are named")
+    return RunPlan(
+        model=model_args,
+        data=data_args,
+        training=training_args,
+        config={**recipe["config"], **file_settings["config"], **dotted["config"]},
+        tokenizer={**recipe["tokenizer"], **file_settings["tokenizer"], **dotted["tokenizer"]},
+        generation={**recipe["generation"], **file_settings["generation"], **dotted["generation"]},
+        command=command,
+    )

@@ -1,0 +1,282 @@
+"""`Seq2SeqTrainer` with the batches, the loss scale and the honest evaluation that these models need.
+
+What differs from the class it extends:
+
+* training batches may be cut from pools sorted by length, by a budget of tokens or a number of pairs;
+* the gradient may be that of the sum over the batch's target tokens, which is what the historical clipping
+  thresholds refer to; the logged loss stays the mean per token, so that curves can be compared;
+* `eval_loss` is the exact negative log likelihood per target token of the whole split, without label smoothing, and
+  the same on one or many processes (not a mean of batch means); `eval_perplexity` is its exponential;
+* in distributed evaluation every sentence is scored exactly once.
+"""
+
+import contextlib
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+from transformers import Seq2SeqTrainer, TrainerCallback, TrainerControl, TrainerState
+from transformers.trainer_callback import ExportableState, ProgressCallback
+from transformers.trainer_utils import EvalLoopOutput, has_length
+
+from hf_attention_zoo.data.token_budget import TokenBudgetBatchSampler, pair_lengths
+from hf_attention_zoo.evaluation.likelihood import sentence_nll
+from hf_attention_zoo.training.arguments import ZooTrainingArguments
+from hf_attention_zoo.training.optimizers import optimizer_class, shrink_on_bad_gradient
+
+
+class EpochOfBatches(TrainerCallback):
+    """Tells the batch sampler which epoch begins, also where a wrapper round it does not pass that on."""
+
+    def __init__(self, sampler: TokenBudgetBatchSampler) -> None:
+        self.sampler = sampler
+
+    def on_epoch_begin(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        self.sampler.set_epoch(int(state.epoch or 0))
+
+
+class ShrinkOnBadGradient(TrainerCallback):
+    """Before each update, puts a tenth of the weights in the place of a gradient that is not finite."""
+
+    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, model: nn.Module, **kwargs: Any) -> None:
+        shrink_on_bad_gradient(model.parameters())
+
+
+class Stopwatch(TrainerCallback, ExportableState):
+    """Seconds spent in training, over all the parts of a run that was stopped and continued."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
+        self._started: float | None = None
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._started = time.monotonic()
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.seconds, self._started = self.total(), None
+
+    def total(self) -> float:
+        """Seconds so far."""
+        return self.seconds + (time.monotonic() - self._started if self._started is not None else 0.0)
+
+    def state(self) -> dict[str, Any]:
+        return {"args": {"seconds": self.total()}, "attributes": {}}
+
+
+class StopOnRequest(TrainerCallback):
+    """Saves a checkpoint and stops at the end of the step in which somebody asked for it."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self.stopped_at: int | None = None
+
+    def on_step_end(self, args: Any, state: Any, control: TrainerControl, **kwargs: Any) -> TrainerControl:
+        if self.requested:
+            control.should_save = state.global_step < state.max_steps
+            control.should_training_stop = True
+            self.stopped_at = state.global_step
+        return control
+
+
+class QuietProgress(ProgressCallback):
+    """The Trainer's progress bar without a printed line per log: the newest numbers stand beside the bar."""
+
+    SHOWN = {"loss": "loss", "eval_bleu": "validation BLEU"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers: dict[str, str] = {}
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        super().on_train_begin(args, state, control, **kwargs)
+        if self.training_bar is not None:
+            self.training_bar.set_description("training")
+
+    def on_prediction_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """No second bar for the short validations."""
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        if state.is_world_process_zero and self.training_bar is not None:
+            for key, label in self.SHOWN.items():
+                if key in (logs or {}):
+                    self._numbers[label] = f"{logs[key]:.3g}"
+            self.training_bar.set_postfix(self._numbers)
+
+
+class ZooSeq2SeqTrainer(Seq2SeqTrainer):
+    """Trainer for the encoder-decoders of the zoo; takes what `Seq2SeqTrainer` takes.
+
+    `args` must be `ZooTrainingArguments`; the data sets hold `input_ids`, `attention_mask` and `labels`, the collator
+    must have been given the model (it makes the decoder's input from the labels).
+    """
+
+    args: ZooTrainingArguments
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.args.optimizer is not None:
+            self.optimizer_cls_and_kwargs = optimizer_class(self.args.optimizer, self.args)
+        self.add_callback(Stopwatch())
+        if self.args.shrink_on_bad_gradient:
+            self.add_callback(ShrinkOnBadGradient())
+        if self.args.sorts_batches and self.train_dataset is not None and not has_length(self.train_dataset):
+            raise ValueError(
+                "sorted batches need training data with a known length, not a stream; "
+                "leave out --streaming, or leave out --max_tokens_per_batch and --pool_batches"
+            )
+        self._nll: list[torch.Tensor] = []
+
+    @property
+    def training_seconds(self) -> float:
+        """Seconds spent in `train`, earlier parts of a continued run included."""
+        return sum(cb.total() for cb in self.callback_handler.callbacks if isinstance(cb, Stopwatch))
+
+    # Batches
+
+    def batch_sampler(self, dataset: Dataset) -> TokenBudgetBatchSampler:
+        """The plan of training batches for all processes; accelerate deals them out one by one."""
+        replicas = max(1, self.args.world_size)
+        pool = self.args.pool_batches or 20
+        seed = self.args.data_seed if self.args.data_seed is not None else self.args.seed
+        if self.args.max_tokens_per_batch is not None:
+            return TokenBudgetBatchSampler(
+                pair_lengths(dataset),
+                self.args.max_tokens_per_batch,
+                pool_batches=pool,
+                num_replicas=replicas,
+                seed=seed,
+            )
+        # A pool counts the batches of all processes, so that N processes see what one with N-fold batches sees.
+        return TokenBudgetBatchSampler(
+            pair_lengths(dataset),
+            batch_size=self.args.train_batch_size,
+            pool_batches=pool * replicas,
+            num_replicas=replicas,
+            seed=seed,
+            order="shortest_first",
+            reshuffle_each_epoch=False,
+        )
+
+    def _get_dataloader(
+        self,
+        dataset: Dataset,
+        description: str,
+        batch_size: int,
+        sampler_fn: Callable[[Dataset], Any] | None = None,
+        is_training: bool = False,
+        dataloader_key: str | None = None,
+    ) -> DataLoader:
+        if not (is_training and self.args.sorts_batches):
+            return super()._get_dataloader(dataset, description, batch_size, sampler_fn, is_training, dataloader_key)
+        sampler = self.batch_sampler(dataset)
+        self.callback_handler.callbacks = [
+            cb for cb in self.callback_handler.callbacks if not isinstance(cb, EpochOfBatches)
+        ]
+        self.add_callback(EpochOfBatches(sampler))
+        loader = DataLoader(
+            self._remove_unused_columns(dataset, description=description),
+            batch_sampler=sampler,
+            collate_fn=self.data_collator,
+            num_workers=self.args.dataloader_num_workers,
+            pin_memory=self.args.dataloader_pin_memory,
+            persistent_workers=self.args.dataloader_persistent_workers,
+            prefetch_factor=self.args.dataloader_prefetch_factor,
+        )
+        # Batches of varying size cannot be evened out, and need not be: the plan is a multiple of the processes.
+        evened = self.accelerator.even_batches
+        self.accelerator.even_batches = False
+        try:
+            return self.accelerator.prepare(loader)
+        finally:
+            self.accelerator.even_batches = evened
+
+    # Loss
+
+    def compute_loss(
+        self,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: torch.Tensor | int | None = None,
+    ) -> Any:
+        result = super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
+        if self.args.loss_scale == "token_mean" or not model.training:
+            return result
+        if num_items_in_batch is None:
+            raise ValueError("loss_scale=batch_sum needs a model whose forward takes num_items_in_batch (**kwargs)")
+        loss, *rest = result if return_outputs else (result,)
+        return (loss * num_items_in_batch, *rest) if return_outputs else loss * num_items_in_batch
+
+    def training_step(
+        self,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        num_items_in_batch: torch.Tensor | int | None = None,
+    ) -> torch.Tensor:
+        loss = super().training_step(model, inputs, num_items_in_batch)
+        return loss if self.args.loss_scale == "token_mean" else loss / num_items_in_batch
+
+    # Evaluation
+
+    def prediction_step(
+        self,
+        model: nn.Module,
+        inputs: dict[str, Any],
+        prediction_loss_only: bool,
+        ignore_keys: list[str] | None = None,
+        **gen_kwargs: Any,
+    ) -> tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]:
+        """One batch: its mean loss, the translations and the labels (the last two None without generation)."""
+        inputs = self._prepare_inputs(inputs)
+        with torch.no_grad(), self.compute_loss_context_manager():
+            logits = model(**inputs).logits
+        nll, tokens = sentence_nll(logits, inputs["labels"])
+        del logits
+        self._nll.append(self.accelerator.gather_for_metrics(torch.stack([nll, tokens.to(nll.dtype)], dim=1)).cpu())
+        loss = nll.sum() / tokens.sum()
+        if prediction_loss_only or not self.args.predict_with_generate:
+            return loss, None, None
+
+        gen_kwargs = {**getattr(self, "_gen_kwargs", {}), **gen_kwargs}
+        gen_kwargs = {name: value for name, value in gen_kwargs.items() if value is not None}
+        gen_kwargs.setdefault("synced_gpus", self.is_fsdp_enabled)
+        if gen_kwargs.get("num_beams") == 1:
+            gen_kwargs.update(length_penalty=1.0, early_stopping=False)
+        made_from_labels = ("labels", "decoder_input_ids", "decoder_attention_mask")
+        source = {name: value for name, value in inputs.items() if name not in made_from_labels}
+        with self._whole_parameters():
+            generated = self.model.generate(**source, **gen_kwargs)
+        return loss, generated, inputs["labels"]
+
+    def _whole_parameters(self) -> contextlib.AbstractContextManager:
+        if self.is_fsdp_enabled:
+            from torch.distributed.fsdp import FullyShardedDataParallel
+
+            if isinstance(self.model, FullyShardedDataParallel):
+                return FullyShardedDataParallel.summon_full_params(self.model)
+        return contextlib.nullcontext()
+
+    def evaluation_loop(
+        self,
+        dataloader: DataLoader,
+        description: str,
+        prediction_loss_only: bool | None = None,
+        ignore_keys: list[str] | None = None,
+        metric_key_prefix: str = "eval",
+    ) -> EvalLoopOutput:
+        # Seq2SeqTrainer gathers without cutting off what filled up the last distributed batch.
+        self.gather_function = self.accelerator.gather_for_metrics
+        self._nll = []
+        output = super().evaluation_loop(dataloader, description, prediction_loss_only, ignore_keys, metric_key_prefix)
+        if self._nll:
+            nll, tokens = torch.cat(self._nll).double().sum(dim=0).tolist()
+            self._nll = []
+            mean = nll / max(tokens, 1.0)
+            output.metrics[f"{metric_key_prefix}_loss"] = mean
+            output.metrics[f"{metric_key_prefix}_perplexity"] = math.exp(min(mean, 700.0))
+            output.metrics[f"{metric_key_prefix}_sentences"] = output.num_samples
+        return output
