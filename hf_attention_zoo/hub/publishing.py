@@ -1,0 +1,125 @@
+"""Puts a checkpoint folder on the Hub, or says exactly why it cannot, without changing the folder."""
+
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from huggingface_hub import CommitOperationAdd, HfApi, get_token, is_offline_mode
+from huggingface_hub.errors import HfHubHTTPError
+
+from hf_attention_zoo.hub.cards import build_card
+from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint, check_no_secrets, published_files
+from hf_attention_zoo.hub.code_export import export_with_code
+
+TRANSPORT_ERRORS = HfHubHTTPError.__bases__
+"""OSError and the base error of the HTTP library that huggingface_hub is built on, whichever one that is."""
+
+NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_])?")
+
+
+class PublishingError(RuntimeError):
+    """The Hub could not be reached or did not accept the upload. The local folder is as it was."""
+
+
+def publish(
+    folder: str | os.PathLike[str],
+    repo_id: str,
+    *,
+    private: bool = False,
+    token: str | None = None,
+    with_code: bool = False,
+    revision: str | None = None,
+    commit_message: str | None = None,
+) -> str:
+    """Uploads a checkpoint folder in one commit and returns the address of the repository.
+
+    A missing README.md is generated, uploaded, and written into the folder once the upload is through. `with_code`
+    adds the package's modules, so that the repository loads with `trust_remote_code=True` without this package.
+    `revision` names a branch, which is created if need be. `token` defaults to the one that `hf auth login` stored.
+
+    Raises ValueError for an incomplete folder, pickled weights, a file with an access token in it, or a name that the
+    Hub does not allow; PublishingError without token or network and when the Hub refuses. Nothing local is changed
+    then.
+    """
+    source = check_checkpoint(folder)
+    check_repo_id(repo_id)
+    files = published_files(source)
+    check_no_secrets(source, files)
+    card = None if (source / "README.md").is_file() else build_card(source, name=repo_id)
+    if is_offline_mode():
+        raise PublishingError(
+            f"nothing was uploaded to {repo_id}: offline mode is on. Unset HF_HUB_OFFLINE (and TRANSFORMERS_OFFLINE) "
+            f"and publish again; {source} is unchanged."
+        )
+    token = token or get_token()
+    if token is None:
+        raise PublishingError(
+            f"nothing was uploaded to {repo_id}: there is no access token. Run `hf auth login`, set HF_TOKEN, or pass "
+            f"token=...; it needs write access. {source} is unchanged."
+        )
+
+    with tempfile.TemporaryDirectory() as scratch:
+        upload_from = source
+        if with_code:
+            upload_from = export_with_code(source, Path(scratch) / source.resolve().name)
+            files = published_files(upload_from)
+        operations = [CommitOperationAdd(path.as_posix(), str(upload_from / path)) for path in files]
+        api = HfApi(token=token)
+        created = False
+        try:
+            full_id = api.create_repo(repo_id, private=private, exist_ok=True).repo_id
+            created = True
+            if card is not None:
+                card = build_card(source, name=full_id)
+                uploaded_card = build_card(upload_from, name=full_id)  # mentions the code that it travels with
+                operations.append(CommitOperationAdd("README.md", uploaded_card.encode("utf-8")))
+            if revision is not None and revision != "main":
+                api.create_branch(full_id, branch=revision, exist_ok=True)
+            api.create_commit(
+                full_id,
+                operations,
+                commit_message=commit_message or f"Publish {source.resolve().name}",
+                revision=revision,
+            )
+        except TRANSPORT_ERRORS as error:
+            raise PublishingError(explain(error, repo_id, source, created)) from error
+    if card is not None:
+        (source / "README.md").write_text(card, encoding="utf-8")
+    address = f"{api.endpoint}/{full_id}"
+    return address if revision in (None, "main") else f"{address}/tree/{revision}"
+
+
+def check_repo_id(repo_id: str) -> None:
+    """Raises a ValueError for a name the Hub would refuse."""
+    parts = repo_id.split("/") if isinstance(repo_id, str) else []
+    wrong = (
+        not 1 <= len(parts) <= 2
+        or not all(NAME.fullmatch(part) for part in parts)
+        or "--" in repo_id
+        or ".." in repo_id
+        or len(repo_id) > 96
+        or repo_id.endswith(".git")
+    )
+    if wrong:
+        raise ValueError(
+            f"{repo_id!r} is no repository name. Allowed are `name` or `owner/name` of letters, digits, `-`, `_` and "
+            "`.`, at most 96 characters, neither starting nor ending with `-` or `.`, without `--` or `..` and not "
+            "ending in `.git`; for example rnnsearch-de-en."
+        )
+
+
+def explain(error: BaseException, repo_id: str, folder: Path, created: bool) -> str:
+    """What went wrong at the Hub, in words that say what to do."""
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    reason = getattr(error, "server_message", None) or str(error).strip().splitlines()[0]
+    if status == 401:
+        advice = "The token is not valid (or has expired). Run `hf auth login` with a token that may write"
+    elif status == 403:
+        advice = "The token may not write there. Use one with write access, or a name that belongs to you"
+    elif status is None:
+        advice = "The Hub could not be reached. Check the network and HF_ENDPOINT"
+    else:
+        advice = f"The Hub answered with status {status}"
+    done = "the repository exists now but is without these files" if created else "nothing was uploaded"
+    return f"{repo_id}: {done} ({reason}). {advice}, then publish again; {folder} is unchanged."
