@@ -1,6 +1,7 @@
 """Settings that hold for every test: no network, one thread, and the package registered."""
 
 import os
+from typing import TYPE_CHECKING
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("HF_DATASETS_OFFLINE", "1")
@@ -9,6 +10,9 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 
 import pytest
 import torch
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -21,3 +25,22 @@ def one_thread() -> None:
 def fixed_seed() -> None:
     """Each test starts from the same random state."""
     torch.manual_seed(0)
+
+
+@pytest.fixture(params=("word", "subword"))
+def tiny_translator(request: pytest.FixtureRequest) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase"]:
+    """A random RNNsearch whose attention is not flat, in evaluation mode, with a German-English tokenizer."""
+    from hf_attention_zoo import TranslationTokenizer, get_architecture
+
+    german = ["das haus ist gross", "die katze schläft nicht", "ein kleines haus", "der hund , die katze !"] * 3
+    english = ["the house is big", "the cat does not sleep", "a small house", "the dog , the cat !"] * 3
+    tokenizer = TranslationTokenizer.train(german, english, kind=request.param, vocab_size=48, target_vocab_size=40)
+    row = get_architecture("rnnsearch")
+    config = row.tiny_config()
+    config.vocab_size, config.decoder_vocab_size = len(tokenizer), tokenizer.target_vocab_size
+    model = row.model_classes["AutoModelForSeq2SeqLM"](config).eval()
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=0.7)
+    return model, tokenizer
