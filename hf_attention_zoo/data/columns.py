@@ -25,7 +25,7 @@ class PairColumns:
         """The pair of a row as `{"source", "target"[, "id"]}`.
 
         Args:
-            row: the row as the file or the Hub gives it.
+            row: the row as the file or the Hub gives it; without an id it gets an empty one.
             place: where it stands, for messages: "row 7 of train.csv".
 
         Raises:
@@ -36,7 +36,8 @@ class PairColumns:
             "target": text_at(row, self.target, place),
         }
         if self.id is not None:
-            pair["id"] = str(_value_at(row, self.id, place))
+            value = _value_at(row, self.id, place) if _has(row, self.id) else None
+            pair["id"] = "" if value is None else str(value)
         return pair
 
 

@@ -83,7 +83,7 @@ def load_data(
     name = os.fspath(dataset)
     wish = _Wish(name, columns, source_lang, target_lang, max_words)
 
-    if is_sample(name):
+    if isinstance(dataset, str) and is_sample(name):
         _refuse(name, "an embedded sample", dataset_config=dataset_config, data_files=data_files, columns=columns)
         sample = get_sample(name)
         wish.source_lang, wish.target_lang = choose_languages(
@@ -92,6 +92,8 @@ def load_data(
         files: dict[str, list[SplitFile]] = {split: [sample.folder / f"{split}.jsonl.gz"] for split in SPLITS}
     else:
         local = _local_files(name, data_files, source_lang, target_lang)
+        if local is None and not isinstance(dataset, str):
+            raise ValueError(f"{name} does not exist (looked from {Path.cwd()}); check the path")
         if local is None:
             return _load_from_hub(wish, dataset_config, data_files, streaming, splits)
         _refuse(name, "a local data set", dataset_config=dataset_config)
@@ -209,9 +211,10 @@ def _named_files(data_files: DataFiles, base: Path, only_format: str | None = No
         for pattern in patterns:
             path = base / Path(pattern).expanduser()
             matching = sorted(path.parent.glob(path.name)) if any(c in path.name for c in "*?[") else [path]
-            paths += [found for found in matching if found.is_file()]
-            if not paths:
+            matching = [found for found in matching if found.is_file()]
+            if not matching:
                 raise ValueError(f"data_files for split '{split}': {path} does not exist (looked from {Path.cwd()})")
+            paths += matching
         for found in paths:
             if format_of(found) is None or only_format not in (None, format_of(found)):
                 wanted = FORMATS_SAID if only_format is None else f"{only_format} files"
@@ -294,6 +297,9 @@ def _stream_pairs(files: list[SplitFile], found: PairColumns, wish: _Wish, where
     tally = _Tally(where)
     yield from _pairs(files, found, wish.fits, tally)
     tally.report(wish.max_words)
+    if not tally.kept:
+        # Another shard may hold pairs, so this is no error here.
+        warnings.warn(_nothing_left(where, tally.empty, tally.too_long, wish.max_words), UserWarning, stacklevel=2)
 
 
 def _features(found: PairColumns) -> Features:
@@ -330,26 +336,31 @@ def _load_from_hub(
 
 def _fetch(name: str, dataset_config: str | None, data_files: DataFiles | None, streaming: bool) -> Mapping[str, Any]:
     import datasets
-    from datasets.exceptions import DatasetNotFoundError
 
     try:
         return datasets.load_dataset(name, dataset_config, data_files=data_files, streaming=streaming)
-    except DatasetNotFoundError as error:
+    except FileNotFoundError as error:
+        if _offline():
+            raise _unreachable(name, error) from error
         raise ValueError(
             f"{name!r} is no embedded sample ({_sample_names()}), no file or folder here ({Path.cwd()}), and the Hub "
             f"does not have it or does not show it to you: {error}"
         ) from error
-    except (ConnectionError, OSError) as error:
-        offline = "HF_HUB_OFFLINE is set" if _offline() else "the Hub cannot be reached"
-        raise ConnectionError(
-            f"{name!r} is no embedded sample and no file or folder here ({Path.cwd()}), so it is looked for on the "
-            f"Hub, but {offline} and it is not in the cache. Connect (or unset HF_HUB_OFFLINE) and run again, or "
-            f"download the data elsewhere and pass their folder, or take an embedded sample: {_sample_names()}. "
-            f"Cause: {type(error).__name__}: {_first_line(error)}"
-        ) from error
+    except OSError as error:
+        raise _unreachable(name, error) from error
     except (ValueError, RuntimeError) as error:
         hint = "" if dataset_config else "; if it has several configurations, choose one with dataset_config="
         raise ValueError(f"data set {name!r} of the Hub cannot be loaded{hint}: {error}") from error
+
+
+def _unreachable(name: str, error: BaseException) -> ConnectionError:
+    offline = "HF_HUB_OFFLINE is set" if _offline() else "the Hub cannot be reached"
+    return ConnectionError(
+        f"{name!r} is no embedded sample and no file or folder here ({Path.cwd()}), so it is looked for on the Hub, "
+        f"but {offline} and it is not in the cache. Connect (or unset HF_HUB_OFFLINE) and run again, or download the "
+        f"data elsewhere and pass their folder, or take an embedded sample: {_sample_names()}. "
+        f"Cause: {type(error).__name__}: {_first_line(error)}"
+    )
 
 
 def _offline() -> bool:

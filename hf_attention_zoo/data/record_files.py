@@ -10,7 +10,6 @@ import csv
 import gzip
 import json
 import re
-import sys
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,12 +24,16 @@ SPLITS = ("train", "validation", "test")
 # Files of a split: one file, or the sentences of each language in a file of its own.
 SplitFile = Path | Mapping[str, Path]
 
+# The csv module stops at 131,072 characters otherwise; this is the most that every platform takes.
+_LONGEST_FIELD = 2**31 - 1
+
 _SPLIT_FILE = re.compile(r"(train|training|validation|valid|val|dev|test)([-_.]\d+(-of-\d+)?)?", re.IGNORECASE)
 
 
 def canonical_split(name: str) -> str:
     """The usual name of a split: `dev`, `val` and `valid` are `validation`."""
-    return SPLIT_ALIASES.get(name.lower(), name)
+    lower = name.lower()
+    return SPLIT_ALIASES.get(lower, lower if lower in SPLITS else name)
 
 
 def format_of(path: Path) -> str | None:
@@ -97,16 +100,21 @@ def described(file: SplitFile) -> str:
 
 def _tabular_files(folder: Path) -> dict[str, list[SplitFile]]:
     found: dict[str, list[SplitFile]] = {}
-    formats: dict[str, set[str]] = {}
+    families: dict[str, set[tuple[str, str, bool]]] = {}
     for path in sorted(folder.glob("*")):
         kind = format_of(path) if path.is_file() else None
-        match = _SPLIT_FILE.fullmatch(path.name.removesuffix(".gz").rpartition(".")[0]) if kind else None
+        if kind is None:
+            continue
+        stem, _, ending = path.name.removesuffix(".gz").rpartition(".")
+        match = _SPLIT_FILE.fullmatch(stem)
         if match:
-            split = canonical_split(match[1].lower())
+            split = canonical_split(match[1])
             found.setdefault(split, []).append(path)
-            formats.setdefault(split, set()).add(path.name.partition(".")[2] if not match[2] else kind)
-    for split, kinds in formats.items():
-        if len(kinds) > 1 or len({path.name.partition("-")[0].partition(".")[0] for path in found[split]}) > 1:
+            # Shards of one file belong together; anything else that claims the split is a rival.
+            sharded = match[2] is not None
+            families.setdefault(split, set()).add((match[1], ending if sharded else path.name, sharded))
+    for split, family in families.items():
+        if len(family) > 1:
             names = ", ".join(path.name for path in found[split])
             raise ValueError(
                 f"folder {folder} has several candidates for the split '{split}': {names}; keep one of them or choose "
@@ -130,15 +138,15 @@ def _parallel_files(folder: Path, source_lang: str | None, target_lang: str | No
     return found
 
 
-def _open_text(path: Path) -> TextIO:
+def _open_text(path: Path, newline: str = "\n") -> TextIO:
+    """Open a text file, gzipped or not; by default only a line feed ends a line, as texts may hold other breaks."""
     # utf-8-sig: spreadsheets put a byte order mark in front of the first column's name.
     if path.name.lower().endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline=newline)
+    return path.open(encoding="utf-8-sig", newline=newline)
 
 
 def _lines(stream: TextIO) -> Iterator[str]:
-    """Lines ended by a line feed only: a text may hold any other kind of line break."""
     for line in stream:
         yield line.rstrip("\r\n")
 
@@ -191,8 +199,8 @@ def _read_tsv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _read_delimited(path: Path, delimiter: str, quoting: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    csv.field_size_limit(sys.maxsize)
-    with _open_text(path) as stream:
+    csv.field_size_limit(_LONGEST_FIELD)
+    with _open_text(path, newline="") as stream:
         reader = csv.reader(stream, delimiter=delimiter, quoting=quoting, strict=quoting == csv.QUOTE_MINIMAL)
         try:
             header = next(reader, None)

@@ -18,7 +18,8 @@ over `num_replicas` batches. In this way N processes with a budget of t equal on
 The batches of one step are neighbours in the sorted pool, so no process waits long for another.
 
 To reach a multiple of `num_replicas`, and the same number in every epoch, large batches are cut in two: every pair
-comes exactly once per epoch. Only when there are fewer pairs than `num_replicas` is a pair repeated.
+comes exactly once per epoch. Only when all batches are down to a single pair are some repeated, fewer than
+`num_replicas` of them.
 """
 
 from __future__ import annotations
