@@ -27,6 +27,31 @@ KINDS = ("subword", "word")
 VISIBLE_SPACE = "␣"
 
 
+class _Mode(threading.local):
+    """Which vocabulary each thread speaks; a copy or a pickle starts anew in source mode."""
+
+    target: bool = False
+
+    def __reduce__(self) -> tuple[type["_Mode"], tuple[()]]:
+        return _Mode, ()
+
+
+class _Lock:
+    """A re-entrant lock that can be copied and pickled, as a fresh one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *exception: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self) -> tuple[type["_Lock"], tuple[()]]:
+        return _Lock, ()
+
+
 class TranslationTokenizer(TokenizersBackend):
     """A pair of `tokenizers` backends behind the interface of a transformers tokenizer.
 
@@ -51,8 +76,6 @@ class TranslationTokenizer(TokenizersBackend):
     def __init__(
         self,
         *args: Any,
-        target_tokenizer_object: Tokenizer | None = None,
-        target_tokenizer_file: str | None = None,
         shared_vocabulary: bool | None = None,
         kind: str | None = None,
         lowercase: bool = False,
@@ -62,7 +85,12 @@ class TranslationTokenizer(TokenizersBackend):
     ) -> None:
         self._source_backend: Tokenizer | None = None
         self._target_backend: Tokenizer | None = None
-        self._make_thread_tools()
+        self._mode = _Mode()
+        # The backends keep padding and truncation as state, set for each call.
+        self._backend_lock = _Lock()
+        # Like the source's, these two are what the tokenizer is made of, not options to be saved with it.
+        target_tokenizer_object: Tokenizer | None = kwargs.pop("target_tokenizer_object", None)
+        target_tokenizer_file: str | None = kwargs.pop("target_tokenizer_file", None)
         if shared_vocabulary is None:
             shared_vocabulary = target_tokenizer_object is None and target_tokenizer_file is None
         if not shared_vocabulary:
@@ -93,6 +121,9 @@ class TranslationTokenizer(TokenizersBackend):
             target_lang=target_lang,
             **kwargs,
         )
+        # How it was loaded is no property of the tokenizer; saved, it would make a reloaded copy's files differ.
+        for name in ("is_local", "local_files_only"):
+            self.init_kwargs.pop(name, None)
 
     @classmethod
     def train(
@@ -179,7 +210,7 @@ class TranslationTokenizer(TokenizersBackend):
     def _tokenizer(self) -> Tokenizer | None:
         """The backend that the inherited methods work with: the source's, unless this thread speaks target."""
         state = self.__dict__
-        if state.get("_target_backend") is not None and getattr(state["_thread_state"], "speaks_target", False):
+        if state.get("_target_backend") is not None and state["_mode"].target:
             return state["_target_backend"]
         return state.get("_source_backend")
 
@@ -187,39 +218,23 @@ class TranslationTokenizer(TokenizersBackend):
     def _tokenizer(self, backend: Tokenizer) -> None:
         self._source_backend = backend
 
-    def _make_thread_tools(self) -> None:
-        self._thread_state = threading.local()
-        # The backends keep padding and truncation as state, set before each encoding.
-        self._backend_lock = threading.RLock()
-
     @contextmanager
     def _speaking(self, target: bool) -> Iterator[None]:
-        before = getattr(self._thread_state, "speaks_target", False)
-        self._thread_state.speaks_target = target
+        before = self._mode.target
+        self._mode.target = target
         try:
             yield
         finally:
-            self._thread_state.speaks_target = before
+            self._mode.target = before
 
     def _switch_to_target_mode(self) -> None:
-        self._thread_state.speaks_target = True
+        self._mode.target = True
 
     def _switch_to_input_mode(self) -> None:
-        self._thread_state.speaks_target = False
+        self._mode.target = False
 
     def _backends(self) -> list[Tokenizer]:
         return [backend for backend in (self._source_backend, self._target_backend) if backend is not None]
-
-    def __getstate__(self) -> dict[str, Any]:
-        with self._backend_lock:
-            self._forget_padding_and_truncation()
-            state = self.__dict__.copy()
-        del state["_thread_state"], state["_backend_lock"]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._make_thread_tools()
 
     # ---- encoding
 
@@ -243,6 +258,10 @@ class TranslationTokenizer(TokenizersBackend):
                 if wrong is None:
                     raise
                 raise ValueError(f"{wrong}; every text must be a string of valid Unicode") from error
+            finally:
+                # No property of the tokenizer: left there, it would change saved files and the keys of data caches.
+                self._tokenizer.no_truncation()
+                self._tokenizer.no_padding()
 
     def _convert_encoding(
         self, encoding: Encoding, *args: Any, **kwargs: Any
@@ -355,12 +374,6 @@ class TranslationTokenizer(TokenizersBackend):
             )
         return super().train_new_from_iterator(*args, **kwargs)
 
-    def _forget_padding_and_truncation(self) -> None:
-        """What the last call left in the backends: no part of the tokenizer, and it would make files differ."""
-        for backend in self._backends():
-            backend.no_truncation()
-            backend.no_padding()
-
     def _save_pretrained(
         self,
         save_directory: str | os.PathLike,
@@ -372,7 +385,6 @@ class TranslationTokenizer(TokenizersBackend):
             str(save_directory), (f"{filename_prefix}-" if filename_prefix else "") + TARGET_TOKENIZER_FILE
         )
         with self._backend_lock:
-            self._forget_padding_and_truncation()
             files = super()._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
             if self._target_backend is not None:
                 self._target_backend.save(target_file)

@@ -4,6 +4,8 @@ import threading
 import unicodedata
 
 import pytest
+from datasets import Dataset
+from datasets.fingerprint import Hasher
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import DataCollatorForSeq2Seq
@@ -325,6 +327,15 @@ def test_a_call_leaves_no_trace_in_the_pickle():
     before = pickle.dumps(tok)
     tok(KOREAN, text_target=ENGLISH, padding=True, truncation=True, max_length=4)
     assert pickle.dumps(tok) == before
+
+
+def test_mapping_over_a_dataset_finds_its_cache_again():
+    tok = build()
+    before = Hasher.hash(tok)
+    mapped = Dataset.from_dict({"s": KOREAN, "t": ENGLISH}).map(lambda row: tok(row["s"], text_target=row["t"]))
+    assert mapped["labels"][:] == tok(text_target=ENGLISH)["input_ids"]
+    tok(KOREAN, text_target=ENGLISH, padding=True, truncation=True, max_length=4)
+    assert Hasher.hash(tok) == before != Hasher.hash(build(vocab_size=50, kind="word"))
 
 
 def test_a_failed_target_encoding_leaves_the_tokenizer_in_source_mode():
