@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 
 def one_of(**inputs: Tensor | None) -> None:
@@ -19,12 +20,26 @@ def one_of(**inputs: Tensor | None) -> None:
         )
 
 
+def check_vectors(side: str, vectors: Tensor) -> None:
+    """Vectors of a side are (rows, positions, size) with at least one row and one position.
+
+    Raises:
+        ValueError: otherwise.
+    """
+    if vectors.ndim != 3 or 0 in vectors.shape[:2]:
+        raise ValueError(
+            f"the {side} has shape {tuple(vectors.shape[:-1])}; give ids (rows, positions) with at least one row and "
+            "one position (even an empty text has its end symbol)"
+        )
+
+
 def encoder_mask(mask: Tensor | None, vectors: Tensor) -> Tensor:
     """The (B, S) source mask as booleans; all true if there is none.
 
     Raises:
-        ValueError: if the mask does not have the shape of the source.
+        ValueError: if the source is empty, or the mask does not have its shape.
     """
+    check_vectors("source", vectors)
     if mask is None:
         return torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
     if mask.shape != vectors.shape[:2]:
@@ -48,16 +63,49 @@ def check_target_mask(mask: Tensor | None) -> None:
         )
 
 
-def shift_right(labels: Tensor, pad_token_id: int, start_token_id: int) -> Tensor:
-    """Labels (B, T) -> decoder inputs (B, T): the start symbol, then all labels but the last, -100 as pad."""
+def shift_right(labels: Tensor, pad_token_id: int | None, start_token_id: int | None) -> Tensor:
+    """Labels (B, T) -> decoder inputs (B, T): the start symbol, then all labels but the last, -100 as pad.
+
+    Raises:
+        ValueError: if the config lacks one of the two ids.
+    """
+    if pad_token_id is None or start_token_id is None:
+        raise ValueError(
+            f"pad_token_id is {pad_token_id} and decoder_start_token_id is {start_token_id}; set both in the config "
+            "to make decoder inputs from labels"
+        )
     shifted = labels.new_full(labels.shape, start_token_id)
     shifted[:, 1:] = labels[:, :-1]
     return shifted.masked_fill(shifted == -100, pad_token_id)
 
 
-def label_loss(model: Any, logits: Tensor, labels: Tensor, **kwargs: Any) -> Tensor:
+def label_loss(
+    model: Any, logits: Tensor, labels: Tensor, num_items_in_batch: Tensor | int | None = None, **kwargs: Any
+) -> Tensor:
     """Cross entropy of logits (B, T, V) against labels (B, T) that stand at their own positions.
 
-    The mean over labels that are not -100, or their sum divided by `num_items_in_batch` where Trainer gives it.
+    The mean over labels that are not -100, or their sum divided by `num_items_in_batch` where Trainer gives it; 0 if
+    there is no label at all. Taken in float32 or better. A `model.loss_function` set by the user takes its place.
+
+    Raises:
+        ValueError: if labels and logits have different shapes.
     """
-    return model.loss_function(logits=logits, labels=None, shift_labels=labels, vocab_size=logits.shape[-1], **kwargs)
+    if labels.shape != logits.shape[:2]:
+        raise ValueError(
+            f"labels have shape {tuple(labels.shape)}, the decoder made {tuple(logits.shape[:2])} predictions; give "
+            "one label per decoder input"
+        )
+    chosen = getattr(model, "_loss_function", None)
+    if chosen is not None:
+        return chosen(
+            logits=logits,
+            labels=None,
+            shift_labels=labels,
+            vocab_size=logits.shape[-1],
+            num_items_in_batch=num_items_in_batch,
+            **kwargs,
+        )
+    wide = logits if logits.dtype == torch.float64 else logits.float()
+    total = functional.cross_entropy(wide.flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="sum")
+    items = (labels != -100).sum() if num_items_in_batch is None else num_items_in_batch
+    return total / torch.as_tensor(items, device=total.device).clamp(min=1)

@@ -35,11 +35,13 @@ from hf_attention_zoo.recurrent.gated_unit import GatedUnit, orthogonal_blocks_
 from hf_attention_zoo.recurrent.readout import MaxoutReadout
 from hf_attention_zoo.recurrent.seq2seq_inputs import (
     check_target_mask,
+    check_vectors,
     encoder_mask,
     label_loss,
     one_of,
     shift_right,
 )
+from hf_attention_zoo.recurrent.two_vocabularies import TwoVocabularies
 
 
 class RNNsearchPreTrainedModel(PreTrainedModel):
@@ -154,6 +156,7 @@ class RNNsearchDecoder(RNNsearchPreTrainedModel):
         """Previous target words (N, T), annotations (B, S, 2n), mask (B, S) -> maxout units (N, T, l)."""
         one_of(decoder_input_ids=input_ids, decoder_inputs_embeds=inputs_embeds)
         words = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds  # e(y_{i-1}), (N, T, m)
+        check_vectors("target", words)
         if self.embedding_bias is not None:
             words = words + self.embedding_bias
         words = self.dropout(words)
@@ -214,7 +217,7 @@ class RNNsearchDecoder(RNNsearchPreTrainedModel):
         )
 
 
-class RNNsearchModel(RNNsearchPreTrainedModel):
+class RNNsearchModel(TwoVocabularies, RNNsearchPreTrainedModel):
     """Encoder and decoder without the output layer."""
 
     def __init__(self, config: RNNsearchConfig) -> None:
@@ -279,7 +282,7 @@ class RNNsearchModel(RNNsearchPreTrainedModel):
         return decoded
 
 
-class RNNsearchForConditionalGeneration(RNNsearchPreTrainedModel, ZooGenerationMixin):
+class RNNsearchForConditionalGeneration(TwoVocabularies, RNNsearchPreTrainedModel, ZooGenerationMixin):
     """RNNsearch with its output layer p(y_i) = softmax(W_o t_i + b), for translation."""
 
     _tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
@@ -295,10 +298,6 @@ class RNNsearchForConditionalGeneration(RNNsearchPreTrainedModel, ZooGenerationM
     @classmethod
     def _supports_default_dynamic_cache(cls) -> bool:
         return False  # the decoder makes its own DecodingState
-
-    def get_decoder_input_embeddings(self) -> nn.Module:
-        """E_y."""
-        return self.model.decoder.embed_tokens
 
     def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
         """Targets moved one to the right behind the start symbol, (B, T) -> (B, T)."""
