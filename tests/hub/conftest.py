@@ -111,7 +111,7 @@ def loopback_hub() -> Iterator[LoopbackHub]:
 
 @pytest.fixture
 def run_python(tmp_path: Path) -> Callable[..., str]:
-    """Runs a script in a fresh process, offline by default, and returns its output; a script that fails fails the test."""
+    """Runs a script in a fresh process, offline by default, and returns its output; its failure fails the test."""
 
     def run(script: str, *arguments: object, env: dict[str, str] | None = None) -> str:
         offline = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf_home"), "OMP_NUM_THREADS": "1"}
