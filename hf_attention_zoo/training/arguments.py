@@ -7,6 +7,7 @@ three together.
 
 from dataclasses import dataclass, field
 
+import torch
 from transformers import Seq2SeqTrainingArguments
 
 from hf_attention_zoo.training.optimizers import check_optimizer
@@ -140,6 +141,8 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
     def __post_init__(self) -> None:
         if self.ddp_find_unused_parameters is None:
             self.ddp_find_unused_parameters = False
+        if not torch.accelerator.is_available():
+            self.dataloader_pin_memory = False
         super().__post_init__()
         if self.loss_scale not in LOSS_SCALES:
             raise ValueError(f"loss_scale={self.loss_scale!r}; it is one of {', '.join(LOSS_SCALES)}")

@@ -227,8 +227,9 @@ def get_tokenizer(plan: RunPlan, row: Architecture, train_pairs: Any, folder: Pa
             )
         except TypeError as error:
             raise ValueError(f"tokenizer settings: {error}") from None
+    # Read back what was saved: a continued run gets its tokenizer from there, too.
     tokenizer.save_pretrained(folder)
-    return tokenizer
+    return AutoTokenizer.from_pretrained(folder)
 
 
 def get_model(plan: RunPlan, row: Architecture, tokenizer: Any) -> Any:

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-import yaml
 from transformers import HfArgumentParser
 
 from hf_attention_zoo.training.arguments import DataArguments, ModelArguments, ZooTrainingArguments
+from hf_attention_zoo.training.dotted_flags import split_dotted
 from hf_attention_zoo.training.recipes import (
     RUN_FILE_SUFFIXES,
-    Settings,
     find_recipe,
     merge_run_file,
     read_run_file,
@@ -85,39 +84,11 @@ def build_parser() -> RunParser:
     )
 
 
-def split_dotted(argv: Sequence[str]) -> tuple[list[str], Settings]:
-    """Take `--config.x value` and the like out of the arguments; values are read as YAML.
-
-    Raises ValueError for an unknown section or a missing value.
-    """
-    rest: list[str] = []
-    settings: Settings = {section: {} for section in DOTTED_SECTIONS}
-    position = 0
-    while position < len(argv):
-        item = argv[position]
-        name, equals, value = item.partition("=")
-        if not (name.startswith("--") and "." in name):
-            rest.append(item)
-            position += 1
-            continue
-        section, _, key = name[2:].partition(".")
-        if section not in settings or not key:
-            raise ValueError(f"unknown flag {name}; sections are {', '.join('--' + s + '.' for s in DOTTED_SECTIONS)}")
-        if not equals:
-            position += 1
-            if position >= len(argv):
-                raise ValueError(f"{name} needs a value")
-            value = argv[position]
-        settings[section][key] = yaml.safe_load(value)
-        position += 1
-    return rest, settings
-
-
 def parse_run(argv: Sequence[str], command: str = "") -> RunPlan:
     """Read the arguments after `attention-zoo train`. Raises ValueError with one clear line for anything wrong."""
     from hf_attention_zoo.registry import get_architecture
 
-    rest, dotted = split_dotted(argv)
+    rest, dotted = split_dotted(argv, DOTTED_SECTIONS)
     file_content: dict[str, Any] = {}
     positional: dict[str, str] = {}
     while rest and not rest[0].startswith("-"):

@@ -1,0 +1,47 @@
+"""`attention-zoo export FOLDER OUT [--with-code]`."""
+
+import argparse
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def copy_checkpoint(folder: str, out: str) -> Path:
+    """Copy the files of a checkpoint that belong to it (no training state) into a new folder.
+
+    Raises ValueError for an incomplete checkpoint or a folder that is not empty.
+    """
+    from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint, published_files
+
+    source, target = check_checkpoint(folder), Path(out)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise ValueError(f"{out} exists and is not an empty folder; choose another name")
+    for name in published_files(source):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source / name, target / name)
+    return target
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the sub-command; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="attention-zoo export",
+        description="Copy what belongs to a model into a new folder, without the state of its training.",
+    )
+    parser.add_argument("folder", help="folder of the model")
+    parser.add_argument("out", help="new folder")
+    parser.add_argument(
+        "--with-code",
+        "--with_code",
+        action="store_true",
+        help="add the model's code: loads with trust_remote_code=True where this package is not installed",
+    )
+    options = parser.parse_args(argv)
+    if options.with_code:
+        from hf_attention_zoo.hub.code_export import export_with_code
+
+        out = export_with_code(options.folder, options.out)
+    else:
+        out = copy_checkpoint(options.folder, options.out)
+    print(f"exported to {out}")
+    return 0

@@ -1,0 +1,35 @@
+"""`attention-zoo publish FOLDER REPO`."""
+
+import argparse
+from collections.abc import Sequence
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the sub-command; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="attention-zoo publish",
+        description="Send a model folder to the Hub, with its card. Log in first: hf auth login (or set HF_TOKEN).",
+    )
+    parser.add_argument("folder", help="folder of the model")
+    parser.add_argument("repo", help="user/name or organisation/name")
+    parser.add_argument("--private", action="store_true")
+    parser.add_argument("--revision", help="branch, made if need be")
+    parser.add_argument("--message", help="commit message")
+    parser.add_argument("--with-code", "--with_code", action="store_true", help="add the model's code")
+    options = parser.parse_args(argv)
+
+    from hf_attention_zoo.hub.publishing import PublishingError, publish
+
+    try:
+        address = publish(
+            options.folder,
+            options.repo,
+            private=options.private,
+            with_code=options.with_code,
+            revision=options.revision,
+            commit_message=options.message,
+        )
+    except PublishingError as error:
+        raise ValueError(str(error)) from error
+    print(f"published: {address}")
+    return 0
