@@ -268,10 +268,7 @@ class TranslationTokenizer(TokenizersBackend):
     ) -> tuple[dict[str, Any], list[Encoding]]:
         columns, encodings = super()._convert_encoding(encoding, *args, **kwargs)
         if "offset_mapping" in columns:
-            columns["offset_mapping"] = [
-                [_span_without_marks(token, *span) for token, span in zip(e.tokens, e.offsets, strict=True)]
-                for e in encodings
-            ]
+            columns["offset_mapping"] = [_spans_without_marks(e.tokens, e.offsets) for e in encodings]
         return columns, encodings
 
     def source_surface(self, text: str, **kwargs: Any) -> list[tuple[str, int, int]]:
@@ -295,8 +292,8 @@ class TranslationTokenizer(TokenizersBackend):
                 surface.append((token, len(text), len(text)))
                 continue
             start, end = raw[start], raw[end]
-            written = unicodedata.normalize("NFC", text[start:end])
-            surface.append((written if written.strip() else readable_token(token), start, end))
+            start += len(text[start:end]) - len(text[start:end].lstrip())
+            surface.append((unicodedata.normalize("NFC", text[start:end]) or readable_token(token), start, end))
         return surface
 
     # ---- the target side
@@ -423,13 +420,25 @@ def _first_unreadable(text: Any, where: str = "the text") -> str | None:
     return None
 
 
-def _span_without_marks(token: str, start: int, end: int) -> tuple[int, int]:
-    """The characters that `token` itself covers, without the space or the neighbour that its mark was made from."""
-    if token.startswith(JOINER) and end - start > 1:
-        return end - 1, end
-    if token.startswith(SPACE_MARK) and end - start == len(token):
-        return start + 1, end
-    return start, end
+def _spans_without_marks(tokens: list[str], spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The characters that each token itself covers, without the space or the neighbour that its mark was made from.
+
+    The backends count an inserted mark as a part of the character beside it: of the one before a left joiner (also
+    where the mark it is joined to is unknown), and of the first one for the `▁` at the start of a text.
+    """
+    trimmed, previous_end = [], 0
+    for token, (start, end) in zip(tokens, spans, strict=True):
+        if token == SPACE_MARK:
+            start, end = (start, start)
+        elif token.startswith(SPACE_MARK) and end - start == len(token):
+            start += 1
+        elif token.startswith(JOINER) and end - start > 1:
+            start = end - 1
+        elif start < previous_end < end:
+            start = previous_end
+        previous_end = end
+        trimmed.append((start, end))
+    return trimmed
 
 
 def _raw_positions(text: str) -> list[int]:

@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from transformers import AutoTokenizer, PreTrainedConfig
+from transformers import AutoTokenizer
 
+import hf_attention_zoo  # noqa: F401  (registers the tokenizer)
 from hf_attention_zoo.tokenization.translation_tokenizer import TARGET_TOKENIZER_FILE, TranslationTokenizer
 
 SOURCE = ["흰 개가 달린다.", "개와 고양이 (동물)", "서식 파일을 열어라!"] * 3
@@ -14,12 +15,8 @@ TARGET = ["A white dog runs.", "Dog and cat (animals)", "Open “the” template
 
 CHECK_IN_ANOTHER_PROCESS = """
 import json, sys
-from transformers import AutoTokenizer, PreTrainedConfig
+from transformers import AutoTokenizer
 import hf_attention_zoo
-from hf_attention_zoo.tokenization.translation_tokenizer import TranslationTokenizer
-class TokenizerCheckConfig(PreTrainedConfig):
-    model_type = "haz_tokenizer_check"
-AutoTokenizer.register(TokenizerCheckConfig, tokenizer_class=TranslationTokenizer)
 folder, source, target = sys.argv[1:4]
 tok = AutoTokenizer.from_pretrained(folder)
 encoded = tok(source, text_target=target)
@@ -31,13 +28,6 @@ print(json.dumps({
     "facts": [tok.kind, tok.lowercase, tok.source_lang, tok.target_lang, tok.shared_vocabulary, tok.padding_side],
 }))
 """
-
-
-class TokenizerSavingConfig(PreTrainedConfig):
-    model_type = "haz_tokenizer_saving"
-
-
-AutoTokenizer.register(TokenizerSavingConfig, tokenizer_class=TranslationTokenizer, exist_ok=True)
 
 
 def build(kind: str = "subword", shared: bool = False, **options) -> TranslationTokenizer:

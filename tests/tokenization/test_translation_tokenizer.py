@@ -248,6 +248,18 @@ def test_source_surface_shows_the_raw_word_of_an_unknown_one_and_follows_truncat
     assert tok.source_surface("흰 Zebra.", truncation=True, max_length=2) == [("흰", 0, 1), ("</s>", 9 - 1, 8)]
 
 
+@KINDS
+@pytest.mark.parametrize(
+    "text", ["ЖЖЖ", "x;x", "흰 x;", "; Ж", "İx İ.", "🇩🇪👍🏽 x", "e\u0301\u0302;e\u0301", "(흰개;)"]
+)
+def test_unknown_pieces_cover_their_own_characters_only(kind, text):
+    tok = build(kind, lowercase=True)
+    spans = [(start, end) for _, start, end in tok.source_surface(text)]
+    assert spans == sorted(spans)
+    assert "".join(text[start:end] for start, end in spans) == text.replace(" ", "")
+    assert all(text[start:end] == text[start:end].strip() for start, end in spans)
+
+
 @pytest.mark.parametrize("token", ["<unk>", "</s>"])
 def test_special_tokens_typed_in_the_source_keep_their_place(token):
     surface = build().source_surface(f"흰 {token} 개")
