@@ -1,0 +1,57 @@
+"""Concatenation attention: score(h, s) = v_a^T tanh(W_a [h; s])   (Luong et al. 2015, Eq. 7, "concat").
+
+W_a [h; s] = W_h h + W_s s: the additive score without bias. The released code has no W_s, it adds s itself (the
+paper's footnote on concat), which is `source_weight="identity"` here.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from hf_attention_zoo.attention.additive import AdditiveAttention
+
+_CHUNK_ELEMENTS = {"cpu": 1 << 18}  # what fits the second-level cache
+_CHUNK_ELEMENTS_ELSEWHERE = 1 << 24
+
+
+class ConcatAttention(AdditiveAttention):
+    """score(h, s) = v_a^T tanh(W_h h + W_s s), some queries at a time.
+
+    However many queries there are, only a chunk of the (queries, source, size) tensor exists at once, in backward too.
+
+    Args:
+        query_size: Q.
+        value_size: M.
+        attention_size: A.
+        source_weight: "learned", or "identity" for W_s = I (needs A = M).
+
+    Raises:
+        ValueError: if the identity does not fit.
+    """
+
+    def __init__(
+        self,
+        query_size: int,
+        value_size: int,
+        attention_size: int,
+        source_weight: Literal["learned", "identity"] = "learned",
+    ) -> None:
+        super().__init__(query_size, value_size, attention_size, bias=False)
+        if source_weight == "identity":
+            if value_size != attention_size:
+                raise ValueError(
+                    f"source_weight='identity' adds vectors of size {value_size} to {attention_size} hidden units; "
+                    "the two must be equal"
+                )
+            self.key_projection = nn.Identity()
+
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        projected = self.query_projection(query)  # W_h h, (B, N, A)
+        budget = _CHUNK_ELEMENTS.get(keys.device.type, _CHUNK_ELEMENTS_ELSEWHERE)
+        chunk = max(1, budget // max(1, keys.numel()))
+        if projected.shape[1] <= chunk:
+            return self.score_projected(projected, keys)
+        return torch.cat([self.score_projected(part, keys) for part in projected.split(chunk, dim=1)], dim=1)

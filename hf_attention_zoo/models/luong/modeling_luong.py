@@ -1,0 +1,267 @@
+"""Effective approaches to attention-based neural machine translation: attention after the top decoder layer.
+
+Luong, Pham and Manning, EMNLP 2015 (arXiv 1508.04025). Where the equations are:
+
+    encoder states s, reversed source              Section 2, 4.1   LuongEncoder, StackedLSTM, plan_reading
+    score(h_t, s): dot, general, concat            Eq. 7            attention/{dot_product,general,concat}.py
+    a_t = softmax(W_a h_t)                         Eq. 8            attention/location.py
+    p_t, window, Gaussian                          Eq. 9-10         attention/local_window.py
+    c_t = sum_s a_t(s) s                           Section 3        Attention.forward
+    attentional = tanh(W_c [c_t; h_t])             Eq. 5            LuongDecoder.forward
+    input feeding: [e(y_{t-1}); attentional_{t-1}] Section 3.3      LuongDecoder.forward, StackedLSTM.step
+    p(y_t) = softmax(W_s attentional)              Eq. 6            lm_head
+
+Shapes: B sources, K hypotheses per source (1 except in generation), N = B K rows, S source and T target positions,
+E embedding, H cells, V target vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers import initialization as init
+from transformers.modeling_outputs import Seq2SeqModelOutput
+from transformers.utils import can_return_tuple
+
+from hf_attention_zoo.attention.attention_base import AttendedSource, Attention
+from hf_attention_zoo.attention.concat import ConcatAttention
+from hf_attention_zoo.attention.dot_product import DotProductAttention
+from hf_attention_zoo.attention.general import GeneralAttention
+from hf_attention_zoo.attention.local_window import (
+    MonotonicLocalAttention,
+    PositionedSource,
+    PredictiveLocalAttention,
+)
+from hf_attention_zoo.attention.location import LocationAttention
+from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
+from hf_attention_zoo.models.luong.configuration_luong import LuongConfig
+from hf_attention_zoo.recurrent.bidirectional import put_back, take
+from hf_attention_zoo.recurrent.decoder_loop import State, unroll
+from hf_attention_zoo.recurrent.decoding_state import DecodingState
+from hf_attention_zoo.recurrent.encoder_decoder import EncoderDecoderBody, EncoderStates, TranslationHead, check_rows
+from hf_attention_zoo.recurrent.reversing import ends_with_symbol, plan_reading
+from hf_attention_zoo.recurrent.seq2seq_inputs import check_vectors, encoder_mask, one_of
+from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM, split_layers
+from hf_attention_zoo.recurrent.weight_tape import step_linear
+
+
+class LuongPreTrainedModel(PreTrainedModel):
+    """Initialisation (Section 4.1) and what transformers needs to know."""
+
+    config: LuongConfig
+    config_class = LuongConfig
+    base_model_prefix = "model"
+    _is_stateful = True
+    _no_split_modules = ["LuongDecoder"]
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        """Every weight: U(-0.1, 0.1)."""
+        reach = self.config.initializer_range
+        for parameter in module.parameters(recurse=False):
+            init.uniform_(parameter, -reach, reach)
+
+
+class LuongEncoder(LuongPreTrainedModel):
+    """Reads the source, last word first, and keeps its states at the words' own places."""
+
+    def __init__(self, config: LuongConfig) -> None:
+        super().__init__(config)
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.embedding_size)
+        self.lstm = StackedLSTM(
+            config.embedding_size, config.hidden_size, config.num_hidden_layers, dropout=config.dropout
+        )
+        self.dropout = nn.Dropout(config.dropout)
+        self.post_init()
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        output_hidden_states: bool | None = None,
+        **kwargs: Any,
+    ) -> EncoderStates:
+        """ids (B, S) or embeddings (B, S, E), mask (B, S) -> top states (B, S, H) in the order of the sentence.
+
+        Raises:
+            ValueError: if a row has no token.
+        """
+        one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
+        embedded = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
+        mask = encoder_mask(attention_mask, embedded)
+        plan = plan_reading(
+            mask,
+            ends_with_symbol(input_ids, mask, self.config.eos_token_id),
+            reverse=self.config.reverse_source,
+            read_end=self.config.source_eos,
+        )
+        embedded = self.dropout(embedded)
+        outputs, hidden, cell = self.lstm.encode(take(embedded, plan.order), plan.lengths)
+        states = put_back(outputs, plan.order)  # (B, S, H)
+        return EncoderStates(
+            last_hidden_state=states,
+            hidden_states=(embedded, states) if output_hidden_states else None,
+            final_hidden=hidden,
+            final_cell=cell,
+            read_mask=plan.read,
+        )
+
+
+class LuongDecoder(LuongPreTrainedModel):
+    """Stacked LSTM, alignment with the top state, attentional vector."""
+
+    def __init__(self, config: LuongConfig) -> None:
+        super().__init__(config)
+        size = config.hidden_size
+        self.embed_tokens = nn.Embedding(config.decoder_vocab_size, config.embedding_size)
+        self.lstm = StackedLSTM(
+            config.embedding_size,
+            size,
+            config.num_hidden_layers,
+            dropout=config.dropout,
+            feed_size=size if config.input_feeding else None,
+        )
+        self.attention = build_attention(config)
+        self.source_class = AttendedSource if config.attention_window == "global" else PositionedSource
+        self.attentional = nn.Linear(2 * size, size, bias=False)  # W_c
+        self.dropout = nn.Dropout(config.dropout)
+        self.post_init()
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        encoder_states: EncoderStates | None = None,
+        inputs_embeds: Tensor | None = None,
+        cache: DecodingState | None = None,
+        use_cache: bool | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        hypotheses_per_source: int = 1,
+        **kwargs: Any,
+    ) -> Seq2SeqModelOutput:
+        """Previous target words (N, T) and the encoder's states of B sources -> attentional vectors (N, T, H)."""
+        one_of(decoder_input_ids=input_ids, decoder_inputs_embeds=inputs_embeds)
+        words = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds  # e(y_{t-1}), (N, T, E)
+        check_vectors("target", words)
+        words = self.dropout(words)
+        cache = DecodingState() if use_cache and cache is None else cache
+
+        if cache is not None and cache.source:
+            source, state = self.source_class(**cache.source), cache.hypothesis
+        else:
+            source = self.attention.prepare(encoder_states.last_hidden_state, encoder_states.read_mask)
+            state = self.begin(encoder_states, hypotheses_per_source)
+        sources = source.values.shape[0]
+        check_rows(words.shape[0], sources, state["hidden_0"].shape[0])
+        seen = 0 if cache is None else cache.seen_tokens
+        times = torch.arange(seen, seen + words.shape[1], device=words.device)[None]  # (1, T), t of each word
+
+        def attend(hidden: Tensor, times: Tensor) -> tuple[Tensor, Tensor]:
+            """h (N, T, H) at t (1, T) -> [c; h] (N, T, 2H) and a_t (N, T, S)."""
+            query = hidden.reshape(sources, -1, hidden.shape[-1])  # (B, K T, H)
+            where = (times.repeat(1, query.shape[1] // times.shape[1]),) if self.moves_window else ()
+            context, alignment = self.attention(query, source, *where)
+            both = torch.cat([context.reshape(hidden.shape), hidden], dim=-1)
+            return both, alignment.reshape(*hidden.shape[:2], -1)
+
+        if self.config.input_feeding:
+            weights = self.lstm.open_weights()
+            mixing = self.attentional.weight if weights.tape is None else weights.tape.open(self.attentional.weight)
+
+            def step(inputs: tuple[Tensor, ...], state: State) -> tuple[dict[str, Tensor], State]:
+                hidden, following = self.lstm.step(inputs[0], state, weights, self.dropout(state["attentional"]))
+                both, alignment = attend(hidden[:, None], inputs[1][:, None])
+                attentional = torch.tanh(step_linear(both[:, 0], mixing, weights.tape))  # Eq. 5
+                following["attentional"] = attentional
+                made = {"attentional": attentional, "alignment": alignment[:, 0]}
+                return made | ({"hidden": hidden} if output_hidden_states else {}), following
+
+            outputs, state = unroll(step, (self.lstm.project_inputs(words), times), state)
+        else:  # nothing is fed back: one call of the library and one batched attention for all targets
+            hidden, state = self.lstm.run(words, state)  # h_t, (N, T, H)
+            both, alignment = attend(hidden, times)
+            outputs = {
+                "hidden": hidden,
+                "attentional": torch.tanh(self.attentional(both)),  # Eq. 5
+                "alignment": alignment,
+            }
+
+        if cache is not None:
+            cache.source = {field.name: getattr(source, field.name) for field in fields(source)}
+            cache.hypothesis, cache.seen_tokens = state, seen + words.shape[1]
+        return Seq2SeqModelOutput(
+            last_hidden_state=outputs["attentional"],
+            cache=cache if use_cache else None,
+            decoder_hidden_states=(words, outputs["hidden"]) if output_hidden_states else None,
+            cross_attentions=(outputs["alignment"][:, None],) if output_attentions else None,  # (N, 1, T, S)
+        )
+
+    @property
+    def moves_window(self) -> bool:
+        """Whether attention asks for the target position."""
+        return self.config.attention_window != "global"
+
+    def begin(self, encoder_states: EncoderStates, copies: int) -> State:
+        """The encoder's last state of every layer, and a fed-back vector of zero."""
+        state = split_layers(encoder_states.final_hidden, encoder_states.final_cell)
+        if self.config.input_feeding:
+            state["attentional"] = torch.zeros_like(state["hidden_0"])
+        return {name: tensor.repeat_interleave(copies, 0) if copies > 1 else tensor for name, tensor in state.items()}
+
+
+class LuongModel(EncoderDecoderBody, LuongPreTrainedModel):
+    """Encoder and decoder without the output layer."""
+
+    def __init__(self, config: LuongConfig) -> None:
+        super().__init__(config)
+        self.encoder = LuongEncoder(config)
+        self.decoder = LuongDecoder(config)
+        self.post_init()
+
+
+class LuongForConditionalGeneration(TranslationHead, LuongPreTrainedModel, ZooGenerationMixin):
+    """Luong's model with its output layer p(y_t) = softmax(W_s attentional), for translation."""
+
+    _tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
+
+    def __init__(self, config: LuongConfig) -> None:
+        super().__init__(config)
+        self.model = LuongModel(config)
+        self.lm_head = nn.Linear(config.hidden_size, config.decoder_vocab_size, bias=False)  # W_s
+        self.post_init()
+
+    @property
+    def unknown_word_alignment_shift(self) -> int:
+        """Steps between the prediction of a word and the alignment that tells which source word it stands for.
+
+        A content-based score is computed from a state that has read y_{t-1}, and tends to point at the source of that
+        word: y_t is explained one step later, when it is the input (shift 1; the end symbol needs none). The location
+        score points at the word that is about to be predicted (shift 0).
+        """
+        return 0 if self.config.attention_score == "location" else 1
+
+
+def build_attention(config: LuongConfig) -> Attention:
+    """The score and the window that the config names."""
+    size = config.hidden_size
+    if config.attention_score == "location":
+        return LocationAttention(size, config.location_max_length)
+    if config.attention_score == "dot":
+        mechanism: Attention = DotProductAttention()
+    elif config.attention_score == "general":
+        mechanism = GeneralAttention(size, size)
+    else:
+        mechanism = ConcatAttention(size, size, size, config.concat_source_weight)
+    if config.attention_window == "global":
+        return mechanism
+    if config.attention_window == "local-m":
+        return MonotonicLocalAttention(mechanism, config.window_half_width)
+    scale = {"full": 1.0, "half": 0.5}[config.position_gradient]
+    return PredictiveLocalAttention(mechanism, config.window_half_width, size, size, scale)

@@ -1,0 +1,202 @@
+"""Sequence to sequence learning with neural networks: a deep LSTM reads, a second one writes.
+
+Sutskever, Vinyals and Le, NIPS 2014 (arXiv 1409.3215). The paper prints one equation and describes the rest:
+
+    reading x_T, ..., x_1, </s> into one state v    Section 2, 3.3   Seq2SeqLSTMEncoder, plan_reading
+    p(y_1..y_T' | x) = prod p(y_t | v, y_1..y_t-1)  Eq. 1            Seq2SeqLSTMDecoder, lm_head
+    the cell                                        Graves 2013      lstm_cell, StackedLSTM
+    v: h and c of every layer                       Section 3.4      EncoderStates, sentence_vectors
+
+Shapes: B sources, K hypotheses per source (1 except in generation), N = B K rows, S source and T target positions,
+E embedding, H cells, L layers, V target vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers import initialization as init
+from transformers.modeling_outputs import Seq2SeqModelOutput
+from transformers.utils import can_return_tuple
+
+from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
+from hf_attention_zoo.models.seq2seq_lstm.configuration_seq2seq_lstm import Seq2SeqLSTMConfig
+from hf_attention_zoo.recurrent.bidirectional import put_back, take
+from hf_attention_zoo.recurrent.decoding_state import DecodingState
+from hf_attention_zoo.recurrent.encoder_decoder import EncoderDecoderBody, EncoderStates, TranslationHead, check_rows
+from hf_attention_zoo.recurrent.reversing import ends_with_symbol, plan_reading
+from hf_attention_zoo.recurrent.seq2seq_inputs import check_vectors, encoder_mask, one_of
+from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM, split_layers
+
+VectorPart = Literal["all", "top"]
+
+
+class Seq2SeqLSTMPreTrainedModel(PreTrainedModel):
+    """Initialisation (Section 3.4) and what transformers needs to know."""
+
+    config: Seq2SeqLSTMConfig
+    config_class = Seq2SeqLSTMConfig
+    base_model_prefix = "model"
+    _is_stateful = True
+    _no_split_modules = ["Seq2SeqLSTMDecoder"]
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        """Every weight and bias: U(-0.08, 0.08)."""
+        reach = self.config.initializer_range
+        for parameter in module.parameters(recurse=False):
+            init.uniform_(parameter, -reach, reach)
+
+
+class Seq2SeqLSTMEncoder(Seq2SeqLSTMPreTrainedModel):
+    """Reads the source, last word first, into the states of its layers."""
+
+    def __init__(self, config: Seq2SeqLSTMConfig) -> None:
+        super().__init__(config)
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.embedding_size)
+        self.lstm = build_stack(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.post_init()
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        output_hidden_states: bool | None = None,
+        **kwargs: Any,
+    ) -> EncoderStates:
+        """ids (B, S) or embeddings (B, S, E), mask (B, S) -> final states (B, L, H), and top states (B, S, H).
+
+        Raises:
+            ValueError: if a row has no token.
+        """
+        one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
+        embedded = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
+        mask = encoder_mask(attention_mask, embedded)
+        plan = plan_reading(
+            mask,
+            ends_with_symbol(input_ids, mask, self.config.eos_token_id),
+            reverse=self.config.reverse_source,
+            read_end=self.config.source_eos,
+        )
+        embedded = self.dropout(embedded)
+        outputs, hidden, cell = self.lstm.encode(take(embedded, plan.order), plan.lengths)
+        states = put_back(outputs, plan.order)  # (B, S, H), in the order of the sentence
+        return EncoderStates(
+            last_hidden_state=states,
+            hidden_states=(embedded, states) if output_hidden_states else None,
+            final_hidden=hidden,
+            final_cell=cell,
+            read_mask=plan.read,
+        )
+
+
+class Seq2SeqLSTMDecoder(Seq2SeqLSTMPreTrainedModel):
+    """A language model of the target that starts from the encoder's final state."""
+
+    def __init__(self, config: Seq2SeqLSTMConfig) -> None:
+        super().__init__(config)
+        self.embed_tokens = nn.Embedding(config.decoder_vocab_size, config.embedding_size)
+        self.lstm = build_stack(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.post_init()
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        encoder_states: EncoderStates | None = None,
+        inputs_embeds: Tensor | None = None,
+        cache: DecodingState | None = None,
+        use_cache: bool | None = None,
+        output_hidden_states: bool | None = None,
+        hypotheses_per_source: int = 1,
+        **kwargs: Any,
+    ) -> Seq2SeqModelOutput:
+        """Previous target words (N, T) and the encoder's final states of B sources -> top states (N, T, H)."""
+        one_of(decoder_input_ids=input_ids, decoder_inputs_embeds=inputs_embeds)
+        words = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds  # (N, T, E)
+        check_vectors("target", words)
+        words = self.dropout(words)
+        cache = DecodingState() if use_cache and cache is None else cache
+        if cache is not None and cache.hypothesis:
+            state = cache.hypothesis
+        else:
+            state = split_layers(encoder_states.final_hidden, encoder_states.final_cell)
+            if hypotheses_per_source > 1:
+                state = {name: tensor.repeat_interleave(hypotheses_per_source, 0) for name, tensor in state.items()}
+        check_rows(words.shape[0], words.shape[0], state["hidden_0"].shape[0])
+        outputs, state = self.lstm.run(words, state)
+        if cache is not None:
+            cache.hypothesis, cache.seen_tokens = state, cache.seen_tokens + words.shape[1]
+        return Seq2SeqModelOutput(
+            last_hidden_state=outputs,
+            cache=cache if use_cache else None,
+            decoder_hidden_states=(words, outputs) if output_hidden_states else None,
+        )
+
+
+class Seq2SeqLSTMModel(EncoderDecoderBody, Seq2SeqLSTMPreTrainedModel):
+    """Encoder and decoder without the output layer."""
+
+    def __init__(self, config: Seq2SeqLSTMConfig) -> None:
+        super().__init__(config)
+        self.encoder = Seq2SeqLSTMEncoder(config)
+        self.decoder = Seq2SeqLSTMDecoder(config)
+        self.post_init()
+
+    def sentence_vectors(
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, part: VectorPart = "all"
+    ) -> Tensor:
+        """The fixed-size vectors that the encoder makes of sentences (the paper draws a projection of them).
+
+        Args:
+            input_ids: (B, S).
+            attention_mask: (B, S).
+            part: "all": h of every layer, then c of every layer, (B, 2LH), the 8000 numbers of the paper's model;
+                "top": h of the top layer, (B, H). The paper does not say which of them its figure shows.
+
+        Raises:
+            ValueError: if `part` is something else.
+        """
+        if part not in ("all", "top"):
+            raise ValueError(f"part is {part!r}; choose 'all' (h and c of every layer) or 'top' (h of the top layer)")
+        states = self.encoder(input_ids, attention_mask, return_dict=True)
+        if part == "top":
+            return states.final_hidden[:, -1]
+        return torch.cat([states.final_hidden.flatten(1), states.final_cell.flatten(1)], dim=1)
+
+
+class Seq2SeqLSTMForConditionalGeneration(TranslationHead, Seq2SeqLSTMPreTrainedModel, ZooGenerationMixin):
+    """The deep LSTM with its output layer p(y_t) = softmax(W_s h_t + b), for translation."""
+
+    _tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
+
+    def __init__(self, config: Seq2SeqLSTMConfig) -> None:
+        super().__init__(config)
+        self.model = Seq2SeqLSTMModel(config)
+        self.lm_head = nn.Linear(config.hidden_size, config.decoder_vocab_size, bias=config.biases != "none")  # W_s
+        self.post_init()
+
+    def sentence_vectors(
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, part: VectorPart = "all"
+    ) -> Tensor:
+        """See `Seq2SeqLSTMModel.sentence_vectors`."""
+        return self.model.sentence_vectors(input_ids, attention_mask, part)
+
+
+def build_stack(config: Seq2SeqLSTMConfig) -> StackedLSTM:
+    """The layers of one side."""
+    return StackedLSTM(
+        config.embedding_size,
+        config.hidden_size,
+        config.num_hidden_layers,
+        biases=config.biases,
+        peephole=config.peephole,
+        dropout=config.dropout,
+    )
