@@ -56,6 +56,9 @@ class TokenBudgetBatchSampler:
         oversized: what to do with a pair wider than the budget: `"own_batch"` (one warning) or `"raise"`.
 
     `len()` counts the batches of a full epoch of this process, also after `load_state_dict`.
+
+    Call `set_epoch` on the sampler itself at the start of each epoch. A loader resumed with accelerate's
+    `skip_first_batches` under several processes wraps the sampler twice, and its own `set_epoch` does not get through.
     """
 
     def __init__(

@@ -162,19 +162,19 @@ def test_accelerate_shards_the_plan_as_ranks_do(replicas):
 
 
 @pytest.mark.parametrize("done", [0, 1, 17])
-def test_skip_first_batches_continues_in_mid_epoch(done):
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_skip_first_batches_continues_in_mid_epoch(done, replicas):
     def loader():
-        sampler = TokenBudgetBatchSampler(MANY, 100)
-        return DataLoaderShard(list(range(700)), batch_sampler=sampler, collate_fn=list), sampler
+        sampler = TokenBudgetBatchSampler(MANY, 100, num_replicas=replicas)
+        wrapped = BatchSamplerShard(sampler, num_processes=replicas, process_index=replicas - 1)
+        made = DataLoaderShard(
+            list(range(700)), batch_sampler=wrapped if replicas > 1 else sampler, collate_fn=list, iteration=2
+        )
+        sampler.set_epoch(2)
+        return made
 
-    whole, sampler = loader()
-    whole.set_epoch(2)
-    expected = list(whole)
-    fresh, sampler = loader()
-    resumed = skip_first_batches(fresh, done)
-    resumed.set_epoch(2)
-    sampler.set_epoch(2)
-    resumed.iteration = 2
+    expected = list(loader())
+    resumed = skip_first_batches(loader(), done)
     assert len(resumed) == len(expected) - done
     assert list(resumed) == expected[done:]
 
