@@ -89,6 +89,12 @@ def checked_texts(texts: str | Sequence[str], name: str = "texts") -> list[str]:
     return result
 
 
+def position_limit(model: PreTrainedModel) -> int | None:
+    """How many tokens a side may have, None where any number is fine (recurrence, relative positions)."""
+    limit = getattr(model.config, "max_position_embeddings", None)
+    return limit if isinstance(limit, int) else None
+
+
 def encode_sources(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, truncation: bool = False
 ) -> list[SourceSentence]:
@@ -103,7 +109,7 @@ def encode_sources(
     encoded = tokenizer(
         list(texts), return_offsets_mapping=has_offsets, return_special_tokens_mask=True, truncation=truncation
     )
-    limit = getattr(model.config, "max_position_embeddings", None)
+    limit = position_limit(model)
     sentences = []
     for index, text in enumerate(texts):
         ids = tuple(encoded["input_ids"][index])
@@ -112,7 +118,7 @@ def encode_sources(
                 f"text {index} ({text!r:.60}) gives no token at all: the tokenizer adds no end-of-sentence "
                 f"mark, so an empty text cannot be translated"
             )
-        if isinstance(limit, int) and len(ids) > limit:
+        if limit is not None and len(ids) > limit:
             raise ValueError(
                 f"text {index} has {len(ids)} tokens, the positions of {type(model).__name__} end at {limit}; split "
                 f"the text or pass truncation=True"

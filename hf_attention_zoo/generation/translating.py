@@ -8,7 +8,13 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from hf_attention_zoo.generation.forced_attention import cross_attention, evaluation_mode
-from hf_attention_zoo.generation.source_text import SourceSentence, checked_texts, encode_sources, pad_sources
+from hf_attention_zoo.generation.source_text import (
+    SourceSentence,
+    checked_texts,
+    encode_sources,
+    pad_sources,
+    position_limit,
+)
 from hf_attention_zoo.generation.unknown_words import (
     Dictionary,
     check_can_replace,
@@ -120,6 +126,12 @@ def check_generate_kwargs(generate_kwargs: dict[str, Any]) -> None:
             raise ValueError(f"{name} changes what generate returns; call model.generate itself to use it")
 
 
+def default_new_tokens(model: PreTrainedModel) -> int:
+    """256, or as many as the model has positions."""
+    positions = position_limit(model)
+    return DEFAULT_NEW_TOKENS if positions is None else min(DEFAULT_NEW_TOKENS, positions)
+
+
 def with_length_limit(model: PreTrainedModel, generate_kwargs: dict[str, Any]) -> dict[str, Any]:
     """The keywords for `generate`, with a length limit if neither they nor the checkpoint set one."""
     own_config = generate_kwargs.get("generation_config")
@@ -131,7 +143,7 @@ def with_length_limit(model: PreTrainedModel, generate_kwargs: dict[str, Any]) -
     if any(given.get(name) is not None for name in ("max_length", "max_new_tokens", "max_time", "stopping_criteria")):
         return generate_kwargs
     if own_config is None:
-        return {**generate_kwargs, "max_new_tokens": DEFAULT_NEW_TOKENS}
+        return {**generate_kwargs, "max_new_tokens": default_new_tokens(model)}
     limited = copy.deepcopy(own_config)
-    limited.max_new_tokens = DEFAULT_NEW_TOKENS
+    limited.max_new_tokens = default_new_tokens(model)
     return {**generate_kwargs, "generation_config": limited}

@@ -9,8 +9,8 @@ from transformers import GenerationConfig
 from transformers.pipelines.base import Pipeline
 from transformers.utils import logging
 
-from hf_attention_zoo.generation.source_text import SourceSentence, encode_sources
-from hf_attention_zoo.generation.translating import DEFAULT_NEW_TOKENS, decode_sequences
+from hf_attention_zoo.generation.source_text import SourceSentence, encode_sources, position_limit
+from hf_attention_zoo.generation.translating import DEFAULT_NEW_TOKENS, decode_sequences, default_new_tokens
 from hf_attention_zoo.generation.unknown_words import (
     Dictionary,
     check_can_replace,
@@ -61,6 +61,8 @@ class TranslationPipeline(Pipeline):
             )
         if self.tokenizer is None:
             raise ValueError("translation needs a tokenizer; pass tokenizer=, or save one in the model's folder")
+        if "max_new_tokens" in self._generation_defaults:
+            self._generation_defaults["max_new_tokens"] = default_new_tokens(self.model)
         # settings that old checkpoints keep for a language pair, such as T5's prefix
         by_task = getattr(self.model.config, "task_specific_params", None) or {}
         for_pair = dict(by_task.get(self.task) or {})
@@ -102,6 +104,10 @@ class TranslationPipeline(Pipeline):
                 _check_is_text(text, f"text {index}")
             if not inputs:
                 return []
+            if position_limit(self.model) is not None:  # refuse a text that is too long before the first is translated
+                truncation = bool(kwargs.get("truncation", self._preprocess_params.get("truncation", False)))
+                texts = [self.source_prefix + text for text in inputs]
+                encode_sources(self.model, self.tokenizer, texts, truncation=truncation)
             results = super().__call__(list(inputs), *args, **kwargs)
             return [result[0] for result in results] if all(len(result) == 1 for result in results) else results
         if inputs is None or isinstance(inputs, (bytes, int, float, dict, torch.Tensor)):
