@@ -22,6 +22,7 @@ say so.
 
 import os
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -145,6 +146,14 @@ def write_card(folder: str | os.PathLike[str], *, name: str | None = None) -> Pa
     return path
 
 
+def generated_name(folder: str | os.PathLike[str]) -> str | None:
+    """The `name` that the folder's README.md was generated with; None if there is none or a person has changed it."""
+    path = Path(folder) / "README.md"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    found = re.search(r'from_pretrained\("([^"]+)"', text)
+    return found[1] if found and build_card(folder, name=found[1]) == text else None
+
+
 class Checkpoint:
     """The facts of one folder, read once and checked, and what follows from them."""
 
@@ -158,7 +167,7 @@ class Checkpoint:
         self.training = self.optional("training.json")
         self.tokenizer = self.optional("tokenizer_config.json")
         self.facts = checked_facts(self.optional("facts.json"), folder / "facts.json")
-        if self.metrics:
+        if (folder / "metrics.json").is_file():
             checked_results(self.metrics, folder / "metrics.json")
 
     def optional(self, file: str) -> dict[str, Any]:
@@ -267,6 +276,7 @@ class Checkpoint:
                         dataset_type=slug(dataset),
                         dataset_name=dataset,
                         dataset_split=self.data.get("split"),
+                        dataset_args={"max_words": self.data["max_words"]} if self.data.get("max_words") else None,
                         metric_type=metric.hub_id,
                         metric_name=metric.name,
                         metric_value=round(value, 4),
@@ -384,7 +394,9 @@ def results(checkpoint: Checkpoint) -> str:
         rows.append([BASELINES.get(baseline, baseline), *(number(measured(values.get(key))[0]) for key in shown)])
     where = [f"{checkpoint.data['split']} split"] if checkpoint.data.get("split") else []
     where += [f"of {checkpoint.dataset}"] if checkpoint.dataset else []
-    where += [f"({checkpoint.data['rows']:,} rows)"] if isinstance(checkpoint.data.get("rows"), int) else []
+    size = [f"{checkpoint.data['rows']:,} rows"] if isinstance(checkpoint.data.get("rows"), int) else []
+    size += [f"at most {checkpoint.data['max_words']} words a side"] if checkpoint.data.get("max_words") else []
+    where += [f"({', '.join(size)})"] if size else []
     lines = ["## Results", ""]
     if where:
         lines += [f"Measured on the {' '.join(where)}.", ""]
@@ -393,6 +405,8 @@ def results(checkpoint: Checkpoint) -> str:
         signature = measured(found[key])[1]
         if signature:
             lines.append(f"- {METRICS[key].name} signature: `{signature}`")
+        if isinstance(found[key], Mapping) and found[key].get("note"):
+            lines.append(f"- {METRICS[key].name}: {one_line(found[key]['note'])}")
     if found.get("brevity_penalty") is not None:
         lines.append(f"- brevity penalty: {number(found['brevity_penalty'], 3)}")
     if found.get("seconds") is not None:
@@ -568,9 +582,12 @@ def dataset_name(given: str) -> str:
 
 def private_command(command: Any) -> str:
     """A command line without access tokens and without the folders of the machine it ran on."""
-    text = " ".join(map(str, command)) if isinstance(command, list) else str(command)
-    text = TOKEN.sub("$HF_TOKEN", text)
-    return re.sub(r"(?<![\w.:/-])(?:/[^\s/'\"=]+)+/([^\s/'\"]+)", r"\1", text).strip()
+    try:
+        words = list(map(str, command)) if isinstance(command, list) else shlex.split(str(command))
+    except ValueError:  # a quotation that is never closed
+        words = str(command).split()
+    shortened = [re.sub(r"(^|=)/(?:[^=]*/)?([^/=]+)/?$", r"\1\2", word) for word in words]
+    return TOKEN.sub("$HF_TOKEN", shlex.join(shortened))
 
 
 def private_argument(name: str) -> bool:

@@ -12,6 +12,8 @@ PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle", "*.joblib")
 
 TRAINING_LEFTOVERS = (
     "training_args.bin",
+    "trainer_state.json",
+    "run.json",
     "optimizer.pt",
     "optimizer.bin",
     "scheduler.pt",

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hf_attention_zoo.hub.cards import build_card
+from hf_attention_zoo.hub.cards import build_card, generated_name
 from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint, published_files, read_json
 from hf_attention_zoo.registry import get_architecture
 
@@ -64,9 +64,9 @@ def export_with_code(folder: str | os.PathLike[str], out: str | os.PathLike[str]
         check_written_imports(staging, modules)
         write_auto_map(staging, classes)
         write_notices(staging)
-        card = staging / "README.md"
-        if card.is_file() and card.read_text(encoding="utf-8") == build_card(source):
-            card.write_text(build_card(staging, name=source.resolve().name), encoding="utf-8")
+        name = generated_name(source)
+        if name is not None:
+            (staging / "README.md").write_text(build_card(staging, name=name), encoding="utf-8")
         if target.exists():
             target.rmdir()
         staging.rename(target)
@@ -212,7 +212,7 @@ def check_written_imports(folder: Path, modules: Mapping[str, str]) -> None:
         if ours != theirs:
             raise ValueError(
                 f"{name}.py imports {ours} from its siblings, but transformers would read {theirs} out of its "
-                "text. Put each import on a line of its own, and no line that reads like a relative import into a text."
+                "text. Put each import on a line of its own, and write no text that reads like a relative import."
             )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from huggingface_hub import CommitOperationAdd, HfApi, get_token, is_offline_mode
 from huggingface_hub.errors import HfHubHTTPError
 
-from hf_attention_zoo.hub.cards import build_card
+from hf_attention_zoo.hub.cards import build_card, generated_name, write_card
 from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint, check_no_secrets, published_files
 from hf_attention_zoo.hub.code_export import export_with_code
 
@@ -34,9 +34,11 @@ def publish(
 ) -> str:
     """Uploads a checkpoint folder in one commit and returns the address of the repository.
 
-    A missing README.md is generated, uploaded, and written into the folder once the upload is through. `with_code`
+    A README.md that was generated goes up anew with the repository's id in its examples, one that a person wrote goes
+    up as it is, and a missing one is generated, and written into the folder once the upload is through. `with_code`
     adds the package's modules, so that the repository loads with `trust_remote_code=True` without this package.
     `revision` names a branch, which is created if need be. `token` defaults to the one that `hf auth login` stored.
+    Files that are on the Hub and no longer in the folder stay there.
 
     Raises ValueError for an incomplete folder, pickled weights, a file with an access token in it, or a name that the
     Hub does not allow; PublishingError without token or network and when the Hub refuses. Nothing local is changed
@@ -46,7 +48,10 @@ def publish(
     check_repo_id(repo_id)
     files = published_files(source)
     check_no_secrets(source, files)
-    card = None if (source / "README.md").is_file() else build_card(source, name=repo_id)
+    missing = not (source / "README.md").is_file()
+    generated = missing or generated_name(source) is not None
+    if generated:
+        build_card(source, name=repo_id)  # whatever is wrong with the records shows before anything is sent
     if is_offline_mode():
         raise PublishingError(
             f"nothing was uploaded to {repo_id}: offline mode is on. Unset HF_HUB_OFFLINE (and TRANSFORMERS_OFFLINE) "
@@ -64,16 +69,19 @@ def publish(
         if with_code:
             upload_from = export_with_code(source, Path(scratch) / source.resolve().name)
             files = published_files(upload_from)
-        operations = [CommitOperationAdd(path.as_posix(), str(upload_from / path)) for path in files]
+        operations = [
+            CommitOperationAdd(path.as_posix(), str(upload_from / path))
+            for path in files
+            if not (generated and path == Path("README.md"))
+        ]
         api = HfApi(token=token)
         created = False
         try:
             full_id = api.create_repo(repo_id, private=private, exist_ok=True).repo_id
             created = True
-            if card is not None:
-                card = build_card(source, name=full_id)
-                uploaded_card = build_card(upload_from, name=full_id)  # mentions the code that it travels with
-                operations.append(CommitOperationAdd("README.md", uploaded_card.encode("utf-8")))
+            if generated:  # with the name under which others load it, and a word on the code that travels along
+                card = build_card(upload_from, name=full_id)
+                operations.append(CommitOperationAdd("README.md", card.encode("utf-8")))
             if revision is not None and revision != "main":
                 api.create_branch(full_id, branch=revision, exist_ok=True)
             api.create_commit(
@@ -84,8 +92,8 @@ def publish(
             )
         except TRANSPORT_ERRORS as error:
             raise PublishingError(explain(error, repo_id, source, created)) from error
-    if card is not None:
-        (source / "README.md").write_text(card, encoding="utf-8")
+    if missing:
+        write_card(source, name=full_id)
     address = f"{api.endpoint}/{full_id}"
     return address if revision in (None, "main") else f"{address}/tree/{revision}"
 

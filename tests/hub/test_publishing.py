@@ -10,6 +10,7 @@ from huggingface_hub import ModelCard, constants
 from loopback_hub import READ_ONLY_TOKEN, TOKEN, LoopbackHub
 from safetensors.torch import load_file
 
+from hf_attention_zoo.hub.cards import generated_name, write_card
 from hf_attention_zoo.hub.publishing import PublishingError, check_repo_id, publish
 
 PUSH = """
@@ -106,6 +107,22 @@ def test_publishing_again_adds_a_commit_and_keeps_a_card_that_was_written_by_han
     assert len(repository.branches["main"]) == 3
     assert online.files("ada/model")["README.md"] == b"# By hand\n"
     assert (checkpoint / "README.md").read_text() == "# By hand\n"
+
+
+def test_a_generated_card_goes_up_with_the_id_of_the_repository(online: LoopbackHub, checkpoint: Path) -> None:
+    local = write_card(checkpoint).read_text()
+    publish(checkpoint, "model", token=TOKEN)
+    pushed = online.files("ada/model")["README.md"].decode()
+    assert 'model="ada/model"' in pushed and "seen from the one above it" not in pushed
+    assert (checkpoint / "README.md").read_text() == local
+    assert generated_name(checkpoint) == "rnnsearch-de-en"
+
+
+def test_wrong_records_are_found_before_anything_is_sent(online: LoopbackHub, recorded_checkpoint: Path) -> None:
+    (recorded_checkpoint / "metrics.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"metrics\.json has no `results`"):
+        publish(recorded_checkpoint, "ada/model", token=TOKEN)
+    assert online.requests == []
 
 
 def test_publishing_with_code_on_a_branch_loads_by_id_where_the_package_is_not_importable(
