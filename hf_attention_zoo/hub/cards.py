@@ -234,6 +234,11 @@ class Checkpoint:
         return f"{names_of(self.row.authors)}, {self.row.year}"
 
     @property
+    def attention_tag(self) -> list[str]:
+        """Only for architectures that attend: two of the lineage came before attention."""
+        return ["attention"] if self.row.aligner is not None else []
+
+    @property
     def arxiv_tag(self) -> list[str]:
         """The tag by which the Hub links a paper; only arXiv ids have one."""
         return [f"arxiv:{self.row.paper}"] if self.row.paper[0].isdigit() else []
@@ -255,7 +260,7 @@ class Checkpoint:
             license=identifier,
             library_name="transformers",
             pipeline_tag=self.task,
-            tags=["hf_attention_zoo", self.row.model_type, "attention", *self.arxiv_tag],
+            tags=["hf_attention_zoo", self.row.model_type, *self.attention_tag, *self.arxiv_tag],
             datasets=datasets or None,
             metrics=[result.metric_type for result in evaluated] or None,
             model_name=self.name.rpartition("/")[2] if evaluated else None,

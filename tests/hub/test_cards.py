@@ -13,7 +13,7 @@ from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from hf_attention_zoo.hub.cards import build_card, dataset_name, private_command, write_card
 from hf_attention_zoo.hub.language_codes import LANGUAGE_NAMES, check_language_code
-from hf_attention_zoo.registry import get_architecture
+from hf_attention_zoo.registry import Architecture, get_architecture, list_architectures
 
 PLACEHOLDERS = re.compile(
     r"more information needed|\[.*needed\]|\bT[B]D\b|\bN/A\b|\bNone\b|\bnan\b|your[-_ ]|<[a-z_]+>|\{[a-z_]+\}|lorem",
@@ -307,6 +307,15 @@ def test_card_counts_the_saved_parameters(checkpoint: Path) -> None:
     assert f"{model.num_parameters():,} parameters" in build_card(checkpoint)
     model.half().save_pretrained(checkpoint)
     assert "of float16 weights" in build_card(checkpoint)
+
+
+@pytest.mark.parametrize("row", list_architectures(), ids=lambda row: row.model_type)
+def test_every_architecture_has_a_card_without_placeholders(row: Architecture, tmp_path: Path) -> None:
+    row.tiny_config().save_pretrained(tmp_path)
+    card = build_card(tmp_path, name=f"ada/{row.model_type}")
+    assert row.title in card and row.bibtex.strip() in card
+    assert ModelCard(card).data.tags[:2] == ["hf_attention_zoo", row.model_type]
+    assert PLACEHOLDERS.search(re.sub(r"```bibtex.*?```", "", card, flags=re.DOTALL)) is None
 
 
 def test_every_two_letter_code_has_a_name_and_passes() -> None:

@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from hf_attention_zoo.hub.cards import write_card
-from hf_attention_zoo.hub.code_export import export_with_code, flatten_modules, rewrite_imports
+from hf_attention_zoo.hub.code_export import (
+    check_written_imports,
+    export_with_code,
+    exported_classes,
+    flatten_modules,
+    rewrite_imports,
+)
+from hf_attention_zoo.registry import Architecture, list_architectures
 
 USE = """
 import json, sys
@@ -85,6 +92,17 @@ def test_export_is_used_by_the_package_without_trusting_its_code(checkpoint: Pat
     exported = export_with_code(checkpoint, tmp_path / "exported")
     assert use_here(exported) == use_here(checkpoint)
     assert use_here(exported)["modules"] == ["hf_attention_zoo"]
+
+
+@pytest.mark.parametrize("row", list_architectures(), ids=lambda row: row.model_type)
+def test_code_of_every_architecture_can_be_made_flat(row: Architecture, tmp_path: Path) -> None:
+    classes = exported_classes(row)
+    modules = flatten_modules({cls.__module__ for cls in classes.values()})
+    for name, text in modules.items():
+        compile(text, name, "exec")
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    assert {f"configuration_{row.model_type}", f"modeling_{row.model_type}"} <= set(modules)
+    assert check_written_imports(tmp_path, modules) is None
 
 
 def test_export_leaves_the_checkpoint_alone_and_keeps_its_files(recorded_checkpoint: Path, tmp_path: Path) -> None:
