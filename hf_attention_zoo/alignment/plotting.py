@@ -55,15 +55,16 @@ def plot_alignment(
 
     cell = min(cell_inches, LONGEST_SIDE_INCHES / max(rows, columns))
     font_size = min(10.0, 72 * cell * 0.55)
-    labels = drawable_labels([_shortened(token) for token in (*alignment.source_tokens, *alignment.target_tokens)])
+    texts = [*(_shortened(token) for token in (*alignment.source_tokens, *alignment.target_tokens)), title or ""]
+    *labels, title_label = drawable_labels(texts)  # together, so that one warning covers all of them
     source_labels, target_labels = labels[:columns], labels[columns:]
 
     figure = Figure(figsize=(columns * cell, rows * cell), dpi=dpi, facecolor="white")
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))  # the matrix fills the figure; labels lie outside, saved by "tight"
     axes.imshow(alignment.weights, cmap="gray", vmin=0.0, vmax=1.0, aspect="equal", interpolation="nearest")
     axes.xaxis.tick_top()
-    axes.set_xticks(range(columns), [label.text for label in source_labels])
-    axes.set_yticks(range(rows), [label.text for label in target_labels])
+    axes.set_xticks(range(columns), [_shortened(label.text) for label in source_labels])
+    axes.set_yticks(range(rows), [_shortened(label.text) for label in target_labels])
     axes.tick_params(length=0, pad=max(1.5, 12 * cell), colors="black")
     for spine in axes.spines.values():
         spine.set(color="black", linewidth=0.8)
@@ -73,8 +74,7 @@ def plot_alignment(
     for text, label in zip(axes.get_yticklabels(), target_labels, strict=True):
         _style(text, label, font_size)
     if title:
-        (label,) = drawable_labels([title])
-        _style(axes.set_title(label.text, pad=8, color="black"), label, font_size + 1)
+        _style(axes.set_title(title_label.text, pad=8, color="black"), title_label, font_size + 1)
     if path is not None:
         file = Path(path)
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 WORD_START = "▁"  # how metaspace vocabularies write the space before a word
 VISIBLE_SPACE = "␣"
 
+Word = tuple[int, int, list[int]]  # start and end in the text, indices of its tokens
+
 
 @dataclass(frozen=True)
 class SourceSentence:
@@ -34,11 +36,11 @@ class SourceSentence:
     spans: tuple[tuple[int, int], ...] | None
     special: tuple[bool, ...]
 
-    def words(self) -> list[tuple[int, int, list[int]]]:
-        """Words as (start, end, indices of their tokens), in order; special tokens belong to none."""
+    def words(self) -> list[Word]:
+        """The words of the text in order; special tokens belong to none."""
         if self.spans is None:
             return []
-        words: list[tuple[int, int, list[int]]] = [(start, end, []) for start, end in word_spans(self.text)]
+        words: list[Word] = [(start, end, []) for start, end in word_spans(self.text)]
         for index, (start, end) in enumerate(self.spans):
             if self.special[index] or start == end:
                 continue

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from transformers import PreTrainedTokenizerBase
 
-from hf_attention_zoo.generation.source_text import SourceSentence
+from hf_attention_zoo.generation.source_text import SourceSentence, Word
 
 Dictionary = Mapping[str, str] | str | PathLike[str] | None
 
@@ -94,6 +94,7 @@ def decode_replacing_unknown(
     kept = [index for index, token in enumerate(target_ids) if token not in dropped]
     ids = [target_ids[index] for index in kept]
     text = tokenizer.decode(ids, skip_special_tokens=False)
+    words = sentence.words()
     pieces, cursor = [], 0
     for place, row in enumerate(kept):
         if ids[place] != unknown:
@@ -103,7 +104,8 @@ def decode_replacing_unknown(
             continue  # the tokenizer writes nothing for it
         end = start + len(tokenizer.unk_token)
         inside_word = text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()
-        pieces += [text[cursor:start], _replacement(weights[row], sentence, unknown, inside_word, dictionary)]
+        copied = _copied_text(weights[row], sentence, words, unknown if inside_word else None)
+        pieces += [text[cursor:start], dictionary.get(copied, dictionary.get(copied.lower(), copied))]
         cursor = end
     return "".join([*pieces, text[cursor:]]).strip()
 
@@ -119,15 +121,12 @@ def _start_of_unknown(
     return start if start >= 0 else None
 
 
-def _replacement(
-    row: torch.Tensor, sentence: SourceSentence, unknown: int, inside_word: bool, dictionary: Mapping[str, str]
-) -> str:
-    words = sentence.words()
+def _copied_text(row: torch.Tensor, sentence: SourceSentence, words: Sequence[Word], unknown_part: int | None) -> str:
+    """The source word with the largest weight in `row`, or of that word the token that is unknown as well."""
     if not words:
         return ""
     start, end, tokens = max(words, key=lambda word: float(row[word[2]].sum()))
-    if inside_word:
-        candidates = [token for token in tokens if sentence.input_ids[token] == unknown] or tokens
+    if unknown_part is not None:
+        candidates = [token for token in tokens if sentence.input_ids[token] == unknown_part] or tokens
         start, end = sentence.spans[max(candidates, key=lambda token: float(row[token]))]
-    word = sentence.text[start:end].strip()
-    return dictionary.get(word, dictionary.get(word.lower(), word))
+    return sentence.text[start:end].strip()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import matplotlib
 import pytest
+from hypothesis import given, strategies
 from matplotlib import font_manager
 from matplotlib.ft2font import FT2Font
 
@@ -80,3 +81,10 @@ def test_a_font_from_an_installed_package_is_found_without_importing_it() -> Non
 def test_every_candidate_is_a_file_and_the_default_comes_first() -> None:
     files = installed_font_files()
     assert files[0] == DEJAVU and all(Path(file).is_file() for file in files)
+
+
+@pytest.mark.filterwarnings("ignore:No installed font")
+@given(strategies.text())
+def test_no_text_whatever_is_drawn_with_a_missing_glyph(sample: str) -> None:
+    (label,) = drawable_labels([sample], [DEJAVU])
+    assert covers(label)

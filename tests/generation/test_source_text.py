@@ -1,6 +1,10 @@
 """Texts to tokens and back to the raw words."""
 
+import unicodedata
+from itertools import pairwise
+
 import pytest
+from hypothesis import given, strategies
 
 from hf_attention_zoo import TranslationTokenizer
 from hf_attention_zoo.generation.source_text import (
@@ -94,3 +98,13 @@ def test_a_text_without_any_token_is_refused(tiny_translator) -> None:
     without_end_mark.unk_token_id = tokenizer.unk_token_id
     with pytest.raises(ValueError, match="gives no token at all"):
         encode_sources(model, without_end_mark, [""])
+
+
+@given(strategies.text())
+def test_words_are_in_order_and_cover_every_visible_character(sample: str) -> None:
+    spans = word_spans(sample)
+    assert all(start < end for start, end in spans)
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))
+    covered = {index for start, end in spans for index in range(start, end)}
+    hidden = [char for index, char in enumerate(sample) if index not in covered]
+    assert all(char.isspace() or unicodedata.category(char) in ("Cc", "Cf") for char in hidden)

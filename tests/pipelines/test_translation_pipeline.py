@@ -166,7 +166,7 @@ def test_models_of_transformers_translate_too(marian, tmp_path: Path) -> None:
 def test_input_beyond_a_models_positions_is_refused_or_cut_on_request(marian) -> None:
     model, tokenizer = marian
     translator = pipeline("translation", model=model, tokenizer=tokenizer)
-    with pytest.raises(ValueError, match="text 1 .* the positions of MarianMTModel end at 30; split"):
+    with pytest.raises(ValueError, match=r"text 1 .* the positions of MarianMTModel end at 30; split"):
         translator(["haus", "haus " * 80])
     with torch.no_grad():
         model.final_logits_bias[0, 3] = -1e3  # no end: the search must stop at the last position by itself
