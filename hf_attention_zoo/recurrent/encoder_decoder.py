@@ -34,14 +34,16 @@ class EncoderStates(BaseModelOutput):
     read_mask: Tensor | None = None
 
     @classmethod
-    def of(cls, outputs: Any) -> EncoderStates:
+    def of(cls, outputs: Any, begun: bool = False) -> EncoderStates:
         """An earlier encoder call's result, whether it came as an object or as a tuple.
 
         Raises:
-            ValueError: if it does not hold the final states.
+            ValueError: if it does not hold the final states and decoding has not `begun` (then the cache has them).
         """
         if isinstance(outputs, cls):
             return outputs
+        if begun:
+            return cls(outputs[0])
         if isinstance(outputs, tuple) and len(outputs) >= 4:
             return cls(outputs[0], final_hidden=outputs[-3], final_cell=outputs[-2], read_mask=outputs[-1])
         raise ValueError(
@@ -88,8 +90,8 @@ class EncoderDecoderBody(TwoVocabularies):
         """Decoder outputs for given previous words; see the head for the arguments.
 
         Raises:
-            ValueError: if neither or both of ids and embeddings are given on a side, a source row has no token, or the
-                target is padded on the left.
+            ValueError: if neither or both of ids and embeddings are given on a side, or the target is padded on the
+                left.
         """
         config = self.config
         check_target_mask(decoder_attention_mask)
@@ -100,7 +102,7 @@ class EncoderDecoderBody(TwoVocabularies):
                 input_ids, attention_mask, inputs_embeds, output_hidden_states=output_hidden_states, return_dict=True
             )
         else:
-            states = EncoderStates.of(encoder_outputs)
+            states = EncoderStates.of(encoder_outputs, begun=cache is not None and bool(cache.hypothesis))
         decoded = self.decoder(
             decoder_input_ids,
             states,

@@ -57,18 +57,9 @@ def plan_reading(mask: Tensor, has_end: Tensor, *, reverse: bool, read_end: bool
         has_end: (B) bool, from `ends_with_symbol`.
         reverse: read the words last to first.
         read_end: read the end symbol, after all words. If not, it is left out, unless it is all that there is.
-
-    Raises:
-        ValueError: if a row has no real token.
     """
     real = mask.bool()
     counts = real.sum(1)  # (B)
-    if not bool(counts.all()):
-        empty = (counts == 0).nonzero()[:, 0].tolist()
-        raise ValueError(
-            f"source rows {empty} have no token: attention_mask is 0 everywhere in them; an empty sentence still has "
-            "its end symbol, so give at least that"
-        )
     forwards, _ = reading_order(mask)
     steps = torch.arange(mask.shape[1], device=mask.device)[None]  # (1, S)
     words = (counts - has_end.to(counts.dtype))[:, None]  # (B, 1)
@@ -80,3 +71,24 @@ def plan_reading(mask: Tensor, has_end: Tensor, *, reverse: bool, read_end: bool
     lengths = torch.where(words[:, 0] > 0, words[:, 0], counts)
     read = torch.zeros_like(real).scatter_(1, order, steps < lengths[:, None])
     return ReadingPlan(order, lengths, read)
+
+
+def take(vectors: Tensor, order: Tensor) -> Tensor:
+    """Rows of (B, S, D) in the (B, S) order given."""
+    return vectors.gather(1, order[..., None].expand(-1, -1, vectors.shape[-1]))
+
+
+def put_back(vectors: Tensor, order: Tensor) -> Tensor:
+    """The inverse of `take`."""
+    steps = torch.arange(order.shape[1], device=order.device).expand_as(order)
+    return take(vectors, torch.empty_like(order).scatter_(1, order, steps))
+
+
+def check_something_is_read(plan: ReadingPlan) -> None:
+    """Every row has a token, or ValueError: for models to which nothing of the source is known but its last state."""
+    if not bool(plan.lengths.all()):
+        empty = (plan.lengths == 0).nonzero()[:, 0].tolist()
+        raise ValueError(
+            f"source rows {empty} have no token: attention_mask is 0 everywhere in them; an empty sentence still has "
+            "its end symbol, so give at least that"
+        )

@@ -21,7 +21,7 @@ from hf_attention_zoo.recurrent.weight_tape import WeightTape, step_linear
 class LayerWeights(NamedTuple):
     """What one layer uses in the time loop, as opened on a tape."""
 
-    inputs: Tensor  # (4H, H or I)
+    inputs: Tensor | None  # (4H, H); the first layer's inputs are projected outside
     recurrent: Tensor  # (4H, H)
     bias: Tensor | None  # (4H)
     peephole: Tensor | None  # (3, H) i, f, o
@@ -86,17 +86,19 @@ class StackedLSTM(nn.Module):
         return self.gate_biases[layer] if len(self.gate_biases) else None
 
     def open_weights(self) -> StackWeights:
-        """Fetch the weights of the loop; call once per unrolling. The first layer's input matrix is not among them."""
+        """Fetch the weights of the loop; call once per unrolling."""
         tape = WeightTape.start(self.library.weight_hh_l0)
+
+        def opened(weight: Tensor | None) -> Tensor | None:
+            return weight if tape is None or weight is None else tape.open(weight)
+
         layers = []
         for k in range(self.num_layers):
-            inputs, recurrent = getattr(self.library, f"weight_ih_l{k}"), getattr(self.library, f"weight_hh_l{k}")
-            if tape is not None:
-                inputs, recurrent = (tape.open(inputs) if k else inputs), tape.open(recurrent)
+            inputs = opened(getattr(self.library, f"weight_ih_l{k}")) if k else None
+            recurrent = opened(getattr(self.library, f"weight_hh_l{k}"))
             peephole = self.peepholes[k] if len(self.peepholes) else None
             layers.append(LayerWeights(inputs, recurrent, self.layer_bias(k), peephole))
-        feed = self.feed_weight if tape is None or self.feed_weight is None else tape.open(self.feed_weight)
-        return StackWeights(tuple(layers), feed, tape)
+        return StackWeights(tuple(layers), opened(self.feed_weight), tape)
 
     # Step by step
 
@@ -156,7 +158,7 @@ class StackedLSTM(nn.Module):
 
         Args:
             inputs: (N, T, I).
-            lengths: (N), each from 1 to T.
+            lengths: (N), each from 1 to T; without biases 0 will do, too, and ends in a zero state.
 
         Returns:
             Top states (N, T, H), zero behind the end, and the hidden states and cells (N, L, H) at the end.

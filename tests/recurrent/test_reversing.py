@@ -5,8 +5,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_attention_zoo.recurrent.bidirectional import put_back, take
-from hf_attention_zoo.recurrent.reversing import ends_with_symbol, plan_reading
+from hf_attention_zoo.recurrent.reversing import (
+    check_something_is_read,
+    ends_with_symbol,
+    plan_reading,
+    put_back,
+    take,
+)
 
 IDS = torch.tensor([[5, 6, 7, 3, 0, 0], [0, 0, 8, 9, 4, 3], [0, 3, 0, 0, 0, 0], [4, 0, 5, 0, 6, 0]])
 MASK = (IDS != 0).long()
@@ -43,11 +48,14 @@ def test_end_symbols_may_be_several_or_none() -> None:
     assert ends_with_symbol(None, MASK, 3).tolist() == [True] * 4
 
 
-def test_a_source_without_tokens_is_refused_with_its_row() -> None:
+@pytest.mark.parametrize("read_end", [True, False])
+def test_a_source_without_tokens_reads_nothing_and_can_be_refused(read_end: bool) -> None:
     mask = MASK.clone()
     mask[2] = 0
+    plan = plan_reading(mask, ends_with_symbol(IDS, mask, [0, 3]), reverse=True, read_end=read_end)
+    assert plan.lengths[2] == 0 and not plan.read[2].any()
     with pytest.raises(ValueError, match=r"rows \[2\] have no token"):
-        plan_reading(mask, ends_with_symbol(IDS, mask, 3), reverse=True, read_end=True)
+        check_something_is_read(plan)
 
 
 @settings(max_examples=50, deadline=None)

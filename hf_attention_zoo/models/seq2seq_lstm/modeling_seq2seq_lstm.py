@@ -24,10 +24,15 @@ from transformers.utils import can_return_tuple
 
 from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
 from hf_attention_zoo.models.seq2seq_lstm.configuration_seq2seq_lstm import Seq2SeqLSTMConfig
-from hf_attention_zoo.recurrent.bidirectional import put_back, take
 from hf_attention_zoo.recurrent.decoding_state import DecodingState
 from hf_attention_zoo.recurrent.encoder_decoder import EncoderDecoderBody, EncoderStates, TranslationHead, check_rows
-from hf_attention_zoo.recurrent.reversing import ends_with_symbol, plan_reading
+from hf_attention_zoo.recurrent.reversing import (
+    check_something_is_read,
+    ends_with_symbol,
+    plan_reading,
+    put_back,
+    take,
+)
 from hf_attention_zoo.recurrent.seq2seq_inputs import check_vectors, encoder_mask, one_of
 from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM, split_layers
 
@@ -84,6 +89,7 @@ class Seq2SeqLSTMEncoder(Seq2SeqLSTMPreTrainedModel):
             reverse=self.config.reverse_source,
             read_end=self.config.source_eos,
         )
+        check_something_is_read(plan)
         embedded = self.dropout(embedded)
         outputs, hidden, cell = self.lstm.encode(take(embedded, plan.order), plan.lengths)
         states = put_back(outputs, plan.order)  # (B, S, H), in the order of the sentence
@@ -125,14 +131,16 @@ class Seq2SeqLSTMDecoder(Seq2SeqLSTMPreTrainedModel):
         words = self.dropout(words)
         cache = DecodingState() if use_cache and cache is None else cache
         if cache is not None and cache.hypothesis:
-            state = cache.hypothesis
+            mask, state = cache.source["mask"], cache.hypothesis
         else:
+            mask = encoder_states.read_mask
             state = split_layers(encoder_states.final_hidden, encoder_states.final_cell)
             if hypotheses_per_source > 1:
                 state = {name: tensor.repeat_interleave(hypotheses_per_source, 0) for name, tensor in state.items()}
-        check_rows(words.shape[0], words.shape[0], state["hidden_0"].shape[0])
+        check_rows(words.shape[0], mask.shape[0], state["hidden_0"].shape[0])
         outputs, state = self.lstm.run(words, state)
         if cache is not None:
+            cache.source = {"mask": mask}  # not read again; it says how many hypotheses a source has
             cache.hypothesis, cache.seen_tokens = state, cache.seen_tokens + words.shape[1]
         return Seq2SeqModelOutput(
             last_hidden_state=outputs,
