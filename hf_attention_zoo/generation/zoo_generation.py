@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 from transformers import GenerationConfig, GenerationMixin
 from transformers.cache_utils import Cache
@@ -17,7 +18,19 @@ class ZooGenerationMixin(GenerationMixin):
     - `gnmt_length_penalty=alpha`: scores are log P / ((5 + |Y|) / 6) ** alpha. Also read from the generation config.
     - Un-normalised search, as most papers of the time used: `length_penalty=0.0, early_stopping="never"`.
     - The encoder's states are not copied for the beams or samples of a sentence: they share them.
+    - Without `attention_mask`, pads among the source ids are masked (transformers does so for decoders only).
     """
+
+    @property
+    def generation_config(self) -> GenerationConfig | None:
+        """The defaults of `generate`, saved with the model."""
+        return self.__dict__.get("_generation_config")
+
+    @generation_config.setter
+    def generation_config(self, value: GenerationConfig | None) -> None:
+        if value is not None:
+            value._from_model_config = False  # a saved config with this mark loses `gnmt_length_penalty` on loading
+        self.__dict__["_generation_config"] = value
 
     def generate(self, *args: Any, gnmt_length_penalty: float | None = None, **kwargs: Any) -> Any:
         """`GenerationMixin.generate`, and `gnmt_length_penalty` (a number of at least 0; needs `num_beams` > 1)."""
@@ -33,7 +46,51 @@ class ZooGenerationMixin(GenerationMixin):
             if "length_penalty" in kwargs:
                 raise ValueError("length_penalty and gnmt_length_penalty are two rules for the same thing; give one")
             kwargs["length_penalty"] = GNMTLengthPenalty(alpha)
+        if self.config.is_encoder_decoder:
+            self._check_source(args[0] if args else kwargs.get("inputs"), kwargs)
         return super().generate(*args, **kwargs)
+
+    def _check_source(self, inputs: Tensor | None, kwargs: dict[str, Any]) -> None:
+        """Refuse a call without a source (transformers would translate the start symbol); mask pads without a mask."""
+        if kwargs.get("encoder_outputs") is not None:
+            return
+        names = dict.fromkeys((self.main_input_name, "input_ids", "inputs_embeds"))
+        given = [inputs, *(kwargs.get(name) for name in names)]
+        source = next((tensor for tensor in given if tensor is not None), None)
+        if source is None:
+            raise ValueError(f"generate was called without a source; give one of {', '.join(names)}, encoder_outputs")
+        pad = self.config.pad_token_id
+        if kwargs.get("attention_mask") is None and pad is not None and source.ndim == 2:
+            kwargs["attention_mask"] = (source != pad).long()
+
+    def compute_transition_scores(
+        self,
+        sequences: Tensor,
+        scores: tuple[Tensor, ...],
+        beam_indices: Tensor | None = None,
+        normalize_logits: bool = False,
+    ) -> Tensor:
+        """Score of each generated word, as in transformers, where a target vocabulary of its own size gives nonsense.
+
+        Args:
+            sequences: (R, prompt + T) returned sequences.
+            scores: T tensors (N, V), from `output_scores=True` or `output_logits=True`.
+            beam_indices: (R, T) row of `scores` that each word came from, -1 after the end; None without beams.
+            normalize_logits: turn scores into log-probabilities first.
+
+        Returns:
+            (R, T), 0 after the end of a beam.
+        """
+        steps = torch.stack(scores, dim=1)  # (N, T, V)
+        if normalize_logits:
+            steps = steps.log_softmax(-1)
+        if beam_indices is None:
+            beam_indices = torch.arange(steps.shape[0], device=steps.device)[:, None].expand(-1, steps.shape[1])
+        length = int((beam_indices >= 0).sum(1).max())
+        beams = beam_indices[:, :length]
+        words = sequences[:, sequences.shape[1] - length :]
+        chosen = steps[beams.clamp(min=0), torch.arange(length, device=steps.device), words]
+        return chosen.masked_fill(beams < 0, 0.0)
 
     def _expand_inputs_for_generation(
         self,
@@ -47,8 +104,6 @@ class ZooGenerationMixin(GenerationMixin):
         shared = {
             name: model_kwargs.pop(name) for name in ("encoder_outputs", "attention_mask") if name in model_kwargs
         }
-        if shared.get("encoder_outputs") is None:
-            raise ValueError("generate was called with neither a source nor encoder_outputs")
         input_ids, model_kwargs = super()._expand_inputs_for_generation(expand_size, False, input_ids, **model_kwargs)
         model_kwargs.update(shared, hypotheses_per_source=expand_size)
         return input_ids, model_kwargs
