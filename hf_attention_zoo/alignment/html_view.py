@@ -7,13 +7,13 @@ if TYPE_CHECKING:
     from hf_attention_zoo.alignment.aligned import Alignment
 
 _STYLE = """
-.zoo-alignment{font-family:system-ui,sans-serif;font-size:13px;color:#111;background:#fff;overflow-x:auto;padding:8px}
+.zoo-alignment{font-family:system-ui,sans-serif;font-size:13px;color:#111;background:#fff;padding:8px}
 .zoo-alignment table{border-collapse:collapse;margin-top:8px;width:auto}
 .zoo-alignment th{font-weight:normal;white-space:nowrap;background:none;border:none}
 .zoo-alignment thead th{vertical-align:bottom;text-align:left;padding:2px 0}
-.zoo-alignment thead th span{writing-mode:vertical-rl;transform:rotate(180deg);padding:2px}
+.zoo-alignment thead th span{writing-mode:vertical-rl;text-orientation:sideways;transform:rotate(180deg);padding:2px}
 .zoo-alignment tbody th{text-align:right;padding:0 6px}
-.zoo-alignment td{position:relative;width:20px;min-width:20px;height:20px;padding:0;border:1px solid #555}
+.zoo-alignment td{position:relative;width:20px;min-width:20px;height:20px;padding:0;border:1px solid #333}
 .zoo-alignment td:hover{outline:2px solid #e4572e;z-index:1}
 .zoo-alignment td:hover::after{content:attr(data-pair);position:absolute;left:24px;top:-4px;padding:2px 6px;
 background:#fffbe6;border:1px solid #999;color:#111;white-space:pre;z-index:2;pointer-events:none}

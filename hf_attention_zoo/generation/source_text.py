@@ -160,7 +160,7 @@ def readable_tokens(tokenizer: PreTrainedTokenizerBase, sentence: SourceSentence
         return names
     surfaces = [unicodedata.normalize("NFC", sentence.text[start:end].strip()) for start, end in sentence.spans]
     rows = zip(names, surfaces, sentence.special, strict=True)
-    return [name if special or not surface else surface for name, surface, special in rows]
+    return [name if special or not surface or name == VISIBLE_SPACE else surface for name, surface, special in rows]
 
 
 def readable_target_tokens(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> list[str]:

@@ -220,17 +220,13 @@ def test_registering_again_changes_nothing_and_other_removed_tasks_stay_removed(
         pipeline("translation_", model=tiny_translator[0], tokenizer=tiny_translator[1])
 
 
-def test_the_package_alone_imports_no_pipelines_and_then_registers_in_either_order() -> None:
+def test_the_package_alone_imports_no_pipelines_and_restores_the_task_when_they_come() -> None:
     script = (
         "import sys\n"
-        "{first}\n"
-        "{second}\n"
-        "from transformers import pipeline\n"
+        "import hf_attention_zoo\n"
+        "assert 'transformers.pipelines' not in sys.modules\n"
         "import transformers.pipelines as tasks\n"
         "assert 'translation' in tasks.PIPELINE_REGISTRY.supported_tasks\n"
     )
-    alone = "import hf_attention_zoo\nassert 'transformers.pipelines' not in sys.modules"
-    for first, second in ((alone, ""), ("from transformers import pipeline", "import hf_attention_zoo")):
-        code = script.format(first=first, second=second)
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
