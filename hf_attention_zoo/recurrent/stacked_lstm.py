@@ -198,11 +198,20 @@ class StackedLSTM(nn.Module):
         self, inputs: Tensor | PackedSequence, state: tuple[Tensor, Tensor] | None
     ) -> tuple[Tensor | PackedSequence, tuple[Tensor, Tensor]]:
         """torch's LSTM on padded or packed sequences; `state` and what comes back are layers first, (L, N, H)."""
-        if not len(self.gate_biases):
-            if state is not None:
-                state = (state[0].contiguous(), state[1].contiguous())
-            return self.library(inputs, state)
-        # The module has two biases a gate or none. Its function takes any: our one and a zero.
+        if state is not None:
+            state = (state[0].contiguous(), state[1].contiguous())
+        run = self._one_bias if len(self.gate_biases) else self.library
+        if self.library.weight_hh_l0.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
+            # torch has no LSTM for half precision on every processor: it stays in the weights' own
+            dtype = self.library.weight_hh_l0.dtype
+            with torch.autocast("cpu", enabled=False):
+                return run(inputs.to(dtype), None if state is None else (state[0].to(dtype), state[1].to(dtype)))
+        return run(inputs, state)
+
+    def _one_bias(
+        self, inputs: Tensor | PackedSequence, state: tuple[Tensor, Tensor] | None
+    ) -> tuple[Tensor | PackedSequence, tuple[Tensor, Tensor]]:
+        """torch's module has two biases a gate or none; the function behind it takes any: our one and a zero."""
         weights: list[Tensor] = []
         for k, bias in enumerate(self.gate_biases):
             weights += [getattr(self.library, f"weight_ih_l{k}"), getattr(self.library, f"weight_hh_l{k}")]
@@ -214,7 +223,6 @@ class StackedLSTM(nn.Module):
             rows = int(inputs.batch_sizes[0]) if packed else inputs.shape[0]
             zeros = values.new_zeros(self.num_layers, rows, self.hidden_size)
             state = (zeros, zeros)
-        state = (state[0].contiguous(), state[1].contiguous())
         if not packed:
             outputs, hidden, cell = torch.lstm(inputs, state, weights, *settings, True)
             return outputs, (hidden, cell)

@@ -70,6 +70,8 @@ class LuongConfig(PreTrainedConfig):
     def __post_init__(self, **kwargs: Any) -> None:
         if self.decoder_vocab_size is None:
             self.decoder_vocab_size = self.vocab_size
+        self.validate_sizes()  # `strict` does it again, but wraps what is raised in an error of its own
+        self.validate_choices()
         super().__post_init__(**kwargs)
 
     def validate_sizes(self) -> None:
