@@ -59,15 +59,16 @@ def pick_examples(sources: Sequence[str], count: int = SHOWN) -> list[int]:
     return sorted(chosen, key=lambda index: abs(len(sources[index].split()) - 6))
 
 
-def write_facts(folder: Path, sample: Any) -> None:
+def write_facts(folder: Path, sample: Any, example: str) -> None:
     """What the card cannot know from the run itself: where the data come from and what they are good for."""
     from hf_attention_zoo.training.output_folder import write_json
 
     facts = {
-        "summary": "Trained in minutes on a CPU by `attention-zoo quickstart`, to show every step from text to picture.",
+        "summary": "Trained in minutes by `attention-zoo quickstart` to show every step from text to picture.",
         "data_licence": sample.licence,
         "data_source": sample.source,
         "limits": sample.dataset_card,
+        "example": example,
     }
     write_json(folder / "facts.json", facts)
 
@@ -178,7 +179,7 @@ def _run(
         model, tokenizer, [sources[examples[0]]], num_beams=model.generation_config.num_beams or 1
     )
     alignment.plot(folder / PICTURE)
-    write_facts(folder, sample)
+    write_facts(folder, sample, sources[examples[0]])
     card = write_card(folder)
 
     translations = translate_in_fresh_process(folder, [sources[index] for index in examples])

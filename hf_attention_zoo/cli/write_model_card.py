@@ -8,7 +8,7 @@ def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="attention-zoo card",
-        description="Write README.md, the model card, from metrics.json, training.json and whatever else the folder records.",
+        description="Write README.md, the model card, from metrics.json, training.json and facts.json.",
     )
     parser.add_argument("folder", help="folder of the model")
     parser.add_argument("--name", help="Hub id that the card's examples use; default: the folder's name")
