@@ -1,0 +1,86 @@
+"""Two processes (gloo): the losses of one process with the doubled batch, and each sentence scored once."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+Arguments = Callable[..., list[str]]
+
+
+def launch(script: str, arguments: list[str], processes: int) -> str:
+    """Run a script of the repository under torchrun; returns what it printed."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", str(processes)]
+    command += ["--master_port", str(port), str(SCRIPTS / script), *arguments]
+    done = subprocess.run(
+        command, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=900
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def facts(folder: Path) -> dict:
+    return json.loads((folder / "training.json").read_text())
+
+
+def history(folder: Path) -> list[tuple[float, float]]:
+    (state,) = folder.glob("checkpoint-*/trainer_state.json")
+    return [
+        (entry["loss"], entry["grad_norm"])
+        for entry in json.loads(state.read_text())["log_history"]
+        if "loss" in entry
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pools", [(), ("--pool_batches", "4")], ids=["random batches", "sorted pools"])
+def test_two_processes_give_the_losses_of_one_with_the_doubled_batch(
+    tiny_run: Arguments, tmp_path: Path, pools: tuple[str, ...]
+) -> None:
+    flags = (*pools, "--max_steps", "6", "--eval_strategy", "steps", "--eval_steps", "6", "--save_steps", "6")
+    paper = ("--loss_scale", "batch_sum", "--optimizer", "adadelta", "--learning_rate", "1.0", "--use_cpu", "True")
+    eval_size = ("--per_device_eval_batch_size", "4")
+    for folder, processes, size in (("one", 1, 8), ("two", 2, 4)):
+        batch = ("--per_device_train_batch_size", str(size))
+        launch("train.py", tiny_run(*flags, *paper, *eval_size, *batch, folder=folder), processes)
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert facts(two)["processes"] == 2
+    for (loss, norm), (other_loss, other_norm) in zip(history(one), history(two), strict=True):
+        assert other_loss == pytest.approx(loss, rel=1e-4)
+        assert other_norm == pytest.approx(norm, rel=1e-3)
+    validation, other = facts(one)["validation"], facts(two)["validation"]
+    assert validation["sentences"] == other["sentences"] == 13
+    for name in ("loss", "bleu", "chrf"):
+        assert other[name] == pytest.approx(validation[name], rel=1e-3, abs=1e-6)
+
+    for folder, processes in ((one, 1), (two, 2)):
+        arguments = [str(folder), "--split", "test", "--output", str(folder / "scores.json")]
+        printed = launch("evaluate.py", [*arguments, "--dataset", tiny_run()[4]], processes)
+        assert printed.count("perplexity per token") == 1
+    scores = [json.loads((folder / "scores.json").read_text()) for folder in (one, two)]
+    assert scores[0]["dataset"]["rows"] == scores[1]["dataset"]["rows"] == 11
+    assert scores[1]["results"]["target_tokens"] == scores[0]["results"]["target_tokens"]
+    assert scores[1]["results"]["perplexity_per_token"] == pytest.approx(
+        scores[0]["results"]["perplexity_per_token"], rel=1e-2
+    )
+
+
+@pytest.mark.slow
+def test_two_processes_with_a_token_budget_give_the_losses_of_one_that_accumulates(
+    tiny_run: Arguments, tmp_path: Path
+) -> None:
+    flags = ("--max_tokens_per_batch", "64", "--max_steps", "4", "--save_steps", "4")
+    launch("train.py", tiny_run(*flags, folder="two"), 2)
+    losses = [loss for loss, _ in history(tmp_path / "two")]
+    assert len(losses) == 4 and losses == sorted(losses, key=losses.index)
+    launch("train.py", tiny_run(*flags, folder="again"), 2)
+    assert [loss for loss, _ in history(tmp_path / "again")] == losses
