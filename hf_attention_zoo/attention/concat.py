@@ -12,9 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from hf_attention_zoo.attention.additive import AdditiveAttention
-
-_CHUNK_ELEMENTS = {"cpu": 1 << 18}  # what fits the second-level cache
-_CHUNK_ELEMENTS_ELSEWHERE = 1 << 24
+from hf_attention_zoo.attention.chunked_scores import chunked_scores, queries_at_a_time
 
 
 class ConcatAttention(AdditiveAttention):
@@ -50,8 +48,6 @@ class ConcatAttention(AdditiveAttention):
 
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
         projected = self.query_projection(query)  # W_h h, (B, N, A)
-        budget = _CHUNK_ELEMENTS.get(keys.device.type, _CHUNK_ELEMENTS_ELSEWHERE)
-        chunk = max(1, budget // max(1, keys.numel()))
-        if projected.shape[1] <= chunk:
+        if projected.shape[1] <= queries_at_a_time(keys) or torch.compiler.is_compiling():
             return self.score_projected(projected, keys)
-        return torch.cat([self.score_projected(part, keys) for part in projected.split(chunk, dim=1)], dim=1)
+        return chunked_scores(projected, keys, self.score_vector)
