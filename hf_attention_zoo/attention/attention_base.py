@@ -8,9 +8,13 @@ Q query size, A key size, M size of the attended vectors.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from hf_attention_zoo.recurrent.weight_tape import WeightTape
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,11 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 class Attention(nn.Module):
-    """alignment = softmax over real positions of score(query, keys); context = sum of alignment times values."""
+    """alignment = softmax over real positions of score(query, keys); context = sum of alignment times values.
+
+    Where queries come one after the other, a loop calls `open_loop` once and `align` each step, and takes the
+    weighted sums of what it needs with `mix`. Where all queries are known, calling the module does all of it.
+    """
 
     def project_keys(self, values: Tensor) -> Tensor:
         """(B, S, M) -> (B, S, A). Called once per source, outside every loop."""
@@ -58,9 +66,64 @@ class Attention(nn.Module):
         """Project the keys of a source: (B, S, M) vectors and a (B, S) mask that is non-zero at real positions."""
         return AttendedSource(values, self.project_keys(values), mask.bool())
 
+    def open_loop(self, source: AttendedSource, tape: WeightTape | None) -> Any:
+        """What the steps of one loop over this source share; mechanisms with a faster `align` define more."""
+        return source
+
+    def align(self, query: Tensor, opened: Any) -> Tensor:
+        """One step's alignment: (B, N, Q) and what `open_loop` gave -> (B, N, S)."""
+        return masked_softmax(self.score(query, opened.keys), opened.mask[:, None])
+
     def forward(self, query: Tensor, source: AttendedSource) -> tuple[Tensor, Tensor]:
         """(B, N, Q) -> context (B, N, M) and alignment (B, N, S)."""
         scores = self.score(query, source.keys)  # (B, N, S)
         alignment = masked_softmax(scores, source.mask[:, None])  # (B, N, S)
         context = torch.bmm(alignment, source.values)  # (B, N, M)
         return context, alignment
+
+
+class MixtureGradient:
+    """sum_t alignment_t^T grad_t of the mixed vectors (B, S, M), as one batched product over all steps."""
+
+    def __init__(self) -> None:
+        self.alignments: list[Tensor] = []
+        self.grads: list[Tensor] = []
+
+    def add(self, *parts: Tensor) -> None:
+        alignment, grad = parts
+        self.alignments.append(alignment)
+        self.grads.append(grad)
+
+    def total(self) -> Tensor:
+        return torch.bmm(torch.cat(self.alignments, 1).mT, torch.cat(self.grads, 1))
+
+
+class _Mix(torch.autograd.Function):
+    """total + alignment vectors; the gradient of the vectors goes on the tape."""
+
+    @staticmethod
+    def forward(ctx: Any, total: Tensor, alignment: Tensor, vectors: Tensor, tape: WeightTape) -> Tensor:
+        ctx.save_for_backward(alignment, vectors)
+        ctx.tape = tape
+        return torch.baddbmm(total, alignment, vectors)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        alignment, vectors = ctx.saved_tensors
+        if ctx.needs_input_grad[2]:
+            ctx.tape.record(vectors, alignment, grad)
+        return grad, torch.bmm(grad, vectors.mT), None, None
+
+
+def open_mixture(vectors: Tensor, tape: WeightTape | None) -> Tensor:
+    """Make vectors (B, S, M) ready for the steps of a loop that mixes them."""
+    return vectors if tape is None else tape.open(vectors, MixtureGradient)
+
+
+def mix(total: Tensor, alignment: Tensor, vectors: Tensor, tape: WeightTape | None) -> Tensor:
+    """One step's total + sum_j alignment_j vectors_j: (B, N, M), (B, N, S) and opened (B, S, M) -> (B, N, M)."""
+    total, alignment = total.to(vectors.dtype), alignment.to(vectors.dtype)
+    if tape is None:
+        return torch.baddbmm(total, alignment, vectors)
+    return _Mix.apply(total, alignment, vectors, tape)

@@ -5,10 +5,12 @@ Shapes: B rows, S padded positions, I input size, H units per direction.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
-from hf_attention_zoo.recurrent.gated_unit import GatedUnit
+from hf_attention_zoo.recurrent.gated_unit import GatedUnit, run_side_by_side
 
 
 def reading_order(mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -18,7 +20,7 @@ def reading_order(mask: Tensor) -> tuple[Tensor, Tensor]:
         mask: (B, S), non-zero at real tokens; pads may stand left, right or between.
 
     Returns:
-        Two (B, S) index tensors for `take`: first real token first, and last real token first.
+        Two (B, S) index tensors: first real token first, and last real token first.
     """
     real = mask.bool()
     forwards = torch.argsort((~real).to(torch.uint8), dim=1, stable=True)  # (B, S)
@@ -26,6 +28,25 @@ def reading_order(mask: Tensor) -> tuple[Tensor, Tensor]:
     steps = torch.arange(mask.shape[1], device=mask.device)[None]  # (1, S)
     backwards = forwards.gather(1, torch.where(steps < lengths, lengths - 1 - steps, steps))
     return forwards, backwards
+
+
+class _PickRows(torch.autograd.Function):
+    """Rows of a matrix in another order, each once; the backward picks them back."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, order: Tensor, inverse: Tensor) -> Tensor:
+        ctx.save_for_backward(order, inverse)
+        return rows.index_select(0, order)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        order, inverse = ctx.saved_tensors
+        return _PickRows.apply(grad, inverse, order), None, None
+
+
+def pick_rows(rows: Tensor, order: Tensor, inverse: Tensor) -> Tensor:
+    """rows[order] for a permutation and its inverse, both (N): (N, D) -> (N, D)."""
+    return _PickRows.apply(rows, order, inverse)
 
 
 def take(vectors: Tensor, order: Tensor) -> Tensor:
@@ -39,6 +60,11 @@ def put_back(vectors: Tensor, order: Tensor) -> Tensor:
         1, order, torch.arange(order.shape[1], device=order.device).expand_as(order)
     )
     return take(vectors, inverse)
+
+
+def inverse_of(order: Tensor) -> Tensor:
+    """The permutation that undoes a permutation (N)."""
+    return torch.empty_like(order).scatter_(0, order, torch.arange(order.shape[0], device=order.device))
 
 
 def first_real_position(mask: Tensor) -> Tensor:
@@ -58,22 +84,21 @@ class BidirectionalGatedEncoder(nn.Module):
 
     def forward(self, embedded: Tensor, mask: Tensor) -> Tensor:
         """(B, S, I), (B, S) -> annotations (B, S, 2H)."""
-        forwards, backwards = reading_order(mask)
-        states = [
-            put_back(run_gated_unit(unit, take(embedded, order)), order)
-            for unit, order in ((self.forward_unit, forwards), (self.backward_unit, backwards))
+        rows, length, _ = embedded.shape
+        row = torch.arange(rows, device=mask.device) * length  # where row b starts in a flat (B S)
+        orders = [(order + row[:, None]).t().flatten() for order in reading_order(mask)]  # time first, (S B)
+        inverses = [inverse_of(order) for order in orders]
+        flat = embedded.flatten(0, 1)
+        inputs = [
+            pick_rows(flat, order, inverse).view(length, rows, -1)
+            for order, inverse in zip(orders, inverses, strict=True)
         ]
-        annotations = torch.cat(states, dim=-1)  # (B, S, 2H)
-        return annotations.masked_fill(~mask.bool()[..., None], 0.0)
-
-
-def run_gated_unit(unit: GatedUnit, inputs: Tensor) -> Tensor:
-    """All states of a gated unit that starts from zero: (B, S, I) -> (B, S, H)."""
-    projected = unit.project_inputs(inputs)  # (B, S, 3H)
-    weights = unit.open_weights()
-    hidden = projected.new_zeros(projected.shape[0], unit.hidden_size)
-    states = []
-    for step_input in projected.unbind(1):
-        hidden = unit.step(step_input, hidden, weights)
-        states.append(hidden)
-    return torch.stack(states, dim=1)
+        states = run_side_by_side((self.forward_unit, self.backward_unit), inputs)  # (2, S, B, H)
+        annotations = torch.cat(
+            [
+                pick_rows(state.flatten(0, 1), inverse, order)
+                for state, order, inverse in zip(states, orders, inverses, strict=True)
+            ],
+            dim=-1,
+        )  # (B S, 2H)
+        return annotations.view(rows, length, -1).masked_fill(~mask.bool()[..., None], 0.0)

@@ -15,13 +15,42 @@ No change of weights turns one reset into the other; the two senses of z differ 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hf_attention_zoo.recurrent.gated_backward import GatedForm, GatedSequence, GatedStep
 from hf_attention_zoo.recurrent.weight_tape import WeightTape, step_linear
+
+
+def gated_step(
+    projected: Tensor, hidden: Tensor, gates: Tensor, candidate: Tensor, reset_bias: Tensor | None, form: GatedForm
+) -> Tensor:
+    """The equations as they stand; inference, compilers and the tests of the fast path use them.
+
+    Args:
+        projected: (..., B, 3H) W x + C c + b of z, r and the candidate.
+        hidden: (..., B, H) h.
+        gates, candidate: (..., 2H, H) U_z, U_r, and (..., H, H) U.
+        reset_bias: b_U, or None.
+
+    Returns:
+        (..., B, H) h'.
+    """
+    size = hidden.shape[-1]
+    update, reset = torch.sigmoid(projected[..., : 2 * size] + hidden @ gates.mT).chunk(2, dim=-1)
+    if form.reset == "before":
+        recurrent = (reset * hidden) @ candidate.mT
+    else:
+        product = hidden @ candidate.mT
+        recurrent = reset * (product if reset_bias is None else product + reset_bias)
+    proposed = torch.tanh(projected[..., 2 * size :] + recurrent)
+    if form.update == "new":
+        return torch.lerp(hidden, proposed, update)  # (1 - z) h + z candidate
+    return torch.lerp(proposed, hidden, update)  # z h + (1 - z) candidate
 
 
 class GatedWeights(NamedTuple):
@@ -55,7 +84,7 @@ class GatedUnit(nn.Module):
         update: Literal["new", "keep"] = "new",
     ) -> None:
         super().__init__()
-        self.hidden_size, self.reset, self.update, self.bias_on = hidden_size, reset, update, bias
+        self.hidden_size, self.form, self.bias_on = hidden_size, GatedForm(reset, update), bias
         self.input_weight = nn.Parameter(torch.empty(3 * hidden_size, input_size))
         self.gate_weight = nn.Parameter(torch.empty(2 * hidden_size, hidden_size))
         self.candidate_weight = nn.Parameter(torch.empty(hidden_size, hidden_size))
@@ -86,6 +115,14 @@ class GatedUnit(nn.Module):
             bias = torch.cat([bias.new_zeros(2 * self.hidden_size), bias])
         return functional.linear(inputs, self.input_weight, bias)
 
+    def project_context(self, context: Tensor) -> Tensor:
+        """C_z c, C_r c, C c, to be added to the projected inputs: (..., C) -> (..., 3H).
+
+        A context that is a weighted mean of vectors can be projected before the mean is taken: C sum_j a_j h_j =
+        sum_j a_j C h_j, once per vector instead of once per step.
+        """
+        return functional.linear(context, self.context_weight)
+
     def open_weights(self) -> GatedWeights:
         """Fetch the weights of the loop; call once per unrolling."""
         tape = WeightTape.start(self.gate_weight)
@@ -95,22 +132,54 @@ class GatedUnit(nn.Module):
         return GatedWeights(tape.open(self.gate_weight), tape.open(self.candidate_weight), context, tape)
 
     def step(self, projected: Tensor, hidden: Tensor, weights: GatedWeights, context: Tensor | None = None) -> Tensor:
-        """One time step: W x (B, 3H), h (B, H) and, with a context unit, c (B, C) -> h' (B, H)."""
-        size = self.hidden_size
+        """One time step: W x + b (B, 3H), h (B, H) and, if it is not projected yet, c (B, C) -> h' (B, H)."""
+        gates, candidate, context_weight, tape = weights
         if context is not None:
-            projected = projected + step_linear(context, weights.context, weights.tape)
-        update, reset = torch.sigmoid(
-            projected[:, : 2 * size] + step_linear(hidden, weights.gates, weights.tape)
-        ).chunk(2, dim=-1)
-        if self.reset == "before":
-            recurrent = step_linear(reset * hidden, weights.candidate, weights.tape)
-        else:
-            product = step_linear(hidden, weights.candidate, weights.tape)
-            recurrent = reset * (product if self.reset_bias is None else product + self.reset_bias)
-        candidate = torch.tanh(projected[:, 2 * size :] + recurrent)
-        if self.update == "new":
-            return torch.lerp(hidden, candidate, update)  # (1 - z) h + z candidate
-        return torch.lerp(candidate, hidden, update)  # z h + (1 - z) candidate
+            projected = projected + step_linear(context, context_weight, tape)
+        if tape is None:
+            return gated_step(projected, hidden, gates, candidate, self.reset_bias, self.form)
+        dtype = gates.dtype
+        bias = None if self.reset_bias is None else self.reset_bias.to(dtype)
+        return GatedStep.apply(projected.to(dtype), hidden.to(dtype), gates, candidate, bias, self.form, tape)
+
+
+def run_side_by_side(units: Sequence[GatedUnit], inputs: Sequence[Tensor], start: Tensor | None = None) -> Tensor:
+    """All states of D units of one size and form that read D sequences at the same time.
+
+    Args:
+        units: D units without context.
+        inputs: one tensor (T, B, I) a unit, time first.
+        start: (D, B, H) h_0; zero if not given.
+
+    Returns:
+        (D, T, B, H).
+
+    Raises:
+        ValueError: if the units differ in size or form.
+    """
+    first = units[0]
+    if any((unit.form, unit.hidden_size) != (first.form, first.hidden_size) for unit in units):
+        raise ValueError(
+            f"units that run side by side have one hidden size, reset and update; got "
+            f"{[(unit.hidden_size, *unit.form) for unit in units]}"
+        )
+    projected = torch.stack([unit.project_inputs(x) for unit, x in zip(units, inputs, strict=True)])  # (D, T, B, 3H)
+    dtype = projected.dtype
+    gates = torch.stack([unit.gate_weight for unit in units]).to(dtype)
+    candidate = torch.stack([unit.candidate_weight for unit in units]).to(dtype)
+    bias = None
+    if first.reset_bias is not None:
+        bias = torch.stack([unit.reset_bias for unit in units]).unsqueeze(1).to(dtype)  # (D, 1, H)
+    if start is None:
+        start = projected.new_zeros(len(units), projected.shape[2], first.hidden_size)
+    start = start.to(dtype)
+    if torch.is_grad_enabled() and not torch.compiler.is_compiling():
+        return GatedSequence.apply(projected, start, gates, candidate, bias, first.form)
+    states = []
+    for step_input in projected.unbind(1):
+        start = gated_step(step_input, start, gates, candidate, bias, first.form)
+        states.append(start)
+    return torch.stack(states, dim=1)
 
 
 def orthogonal_blocks_(matrix: Tensor) -> Tensor:

@@ -27,9 +27,19 @@ class MaxoutReadout(nn.Module):
             nn.Linear(size, 2 * units, bias=bias and index == 0) for index, size in enumerate(input_sizes)
         )
 
-    def forward(self, *inputs: Tensor) -> Tensor:
-        """Tensors (..., size_k), one per input size -> (..., l)."""
-        total = self.projections[0](inputs[0])
-        for projection, tensor in zip(self.projections[1:], inputs[1:], strict=True):
-            total = total + projection(tensor)
+    def project(self, index: int, tensor: Tensor) -> Tensor:
+        """One input's part of the sum, (..., size) -> (..., 2l)."""
+        return self.projections[index](tensor)
+
+    def forward(self, *inputs: Tensor, projected: Tensor | None = None) -> Tensor:
+        """Tensors (..., size_k) -> (..., l).
+
+        Args:
+            inputs: the inputs in order, up to those that stand in `projected`.
+            projected: (..., 2l), the sum of the last inputs' parts.
+        """
+        total = projected
+        for projection, tensor in zip(self.projections, inputs, strict=projected is None):
+            part = projection(tensor)
+            total = part if total is None else total + part
         return maxout(total)

@@ -1,18 +1,22 @@
-"""Weight gradients of a time loop in one product instead of one a step.
+"""Gradients of what every step of a time loop reads, formed once after the loop instead of once a step.
 
 A matrix used at T steps has the gradient sum_t g_t^T x_t. Autograd forms it as T products and T - 1 sums of full
-matrices; written down on a tape it is one product of the stacked (T B, out) gradients and (T B, in) inputs. Values are
-those of plain `torch.nn.functional.linear`, to rounding.
+matrices; written down on a tape it is one product of the stacked (T B, out) gradients and (T B, in) inputs. The same
+holds for whatever else all steps share, such as the keys of an attended source. Values are those of plain autograd, to
+rounding.
 
     tape = WeightTape.start(weight)              # None where nothing is recorded
     opened = tape.open(weight)
     for ...: y = step_linear(x, opened, tape)
+
+Another rule than that of a matrix is given to `open` as a `LoopGradient`, which the backward of a step adds to through
+`record`.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -20,60 +24,92 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 
-class WeightTape:
-    """Pairs (input, gradient of the output) per opened weight, kept apart for each backward pass."""
+class LoopGradient(Protocol):
+    """The gradient of one opened tensor while a backward pass goes through the steps."""
+
+    def add(self, *parts: Tensor) -> None:
+        """What one step contributes."""
+
+    def total(self) -> Tensor:
+        """The gradient, after all steps."""
+
+
+class MatrixGradient:
+    """sum_t grad_t^T inputs_t of a weight (out, in), as one product."""
 
     def __init__(self) -> None:
-        self._pairs: dict[int, list[tuple[Tensor, Tensor]]] = defaultdict(list)
+        self.inputs: list[Tensor] = []
+        self.grads: list[Tensor] = []
+
+    def add(self, *parts: Tensor) -> None:
+        inputs, grad = parts  # (B, in), (B, out)
+        self.inputs.append(inputs)
+        self.grads.append(grad)
+
+    def total(self) -> Tensor:
+        return torch.cat(self.grads).t() @ torch.cat(self.inputs)
+
+
+class WeightTape:
+    """The gradients being formed, one per opened tensor, kept apart for each backward pass."""
+
+    def __init__(self) -> None:
+        self._rules: dict[int, Callable[[], LoopGradient]] = {}
+        self._gradients: dict[int, LoopGradient] = {}
         self._pass = -1
 
     @classmethod
-    def start(cls, weight: Tensor) -> WeightTape | None:
-        """A tape if gradients are being recorded for `weight`, else None (inference, compiling, frozen weights)."""
-        recording = torch.is_grad_enabled() and weight.requires_grad and not torch.compiler.is_compiling()
+    def start(cls, *tensors: Tensor) -> WeightTape | None:
+        """A tape if gradients are being recorded for any of `tensors`, else None (inference, compiling, frozen)."""
+        wanted = any(tensor.requires_grad for tensor in tensors)
+        recording = torch.is_grad_enabled() and wanted and not torch.compiler.is_compiling()
         return cls() if recording else None
 
-    def open(self, weight: Tensor) -> Tensor:
-        """The weight as the loop must use it, in the dtype of an autocast region."""
-        device = weight.device.type
-        if torch.is_autocast_enabled(device):
-            weight = weight.to(torch.get_autocast_dtype(device))
-        opened = _OpenWeight.apply(weight, self)
+    def open(self, tensor: Tensor, rule: Callable[[], LoopGradient] = MatrixGradient) -> Tensor:
+        """The tensor as the loop must use it, in the dtype of an autocast region; `rule` says how gradients add up."""
+        opened = _Open.apply(in_autocast_dtype(tensor), self)
+        self._rules[opened.data_ptr()] = rule
         return opened
 
-    def _record(self, key: int, inputs: Tensor, grad: Tensor) -> None:
-        # A backward pass that did not ask for this weight leaves its pairs behind: they are not part of the next.
+    def record(self, opened: Tensor, *parts: Tensor) -> None:
+        """For the backward of a step: what it contributes to the gradient of an opened tensor."""
+        # A backward pass that did not ask for this tensor leaves its parts behind: they are not part of the next.
         current = torch._C._current_graph_task_id()
         if current != self._pass:
-            self._pairs.clear()
+            self._gradients.clear()
             self._pass = current
-        self._pairs[key].append((inputs, grad))
+        key = opened.data_ptr()
+        if key not in self._gradients:
+            self._gradients[key] = self._rules[key]()
+        self._gradients[key].add(*parts)
 
-    def _collect(self, key: int) -> list[tuple[Tensor, Tensor]]:
-        return self._pairs.pop(key, []) if torch._C._current_graph_task_id() == self._pass else []
+    def _collect(self, key: int) -> Tensor | None:
+        gradient = self._gradients.pop(key, None)
+        return None if gradient is None or torch._C._current_graph_task_id() != self._pass else gradient.total()
 
 
-class _OpenWeight(torch.autograd.Function):
-    """Identity; its backward runs after all steps and forms the one product."""
+def in_autocast_dtype(tensor: Tensor) -> Tensor:
+    """The tensor in the dtype that a product would have where it is, in or out of an autocast region."""
+    device = tensor.device.type
+    return tensor.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else tensor
+
+
+class _Open(torch.autograd.Function):
+    """Identity; its backward runs after that of all steps and gives the gradient that they wrote down."""
 
     @staticmethod
-    def forward(ctx: Any, weight: Tensor, tape: WeightTape) -> Tensor:
+    def forward(ctx: Any, tensor: Tensor, tape: WeightTape) -> Tensor:
         ctx.set_materialize_grads(False)
-        ctx.tape, ctx.shape = tape, weight.shape
-        opened = weight.view_as(weight)
-        ctx.key = weight.data_ptr()
-        return opened
+        ctx.tape, ctx.key = tape, tensor.data_ptr()
+        return tensor.view_as(tensor)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, None]:
-        pairs = ctx.tape._collect(ctx.key)
-        if pairs:
-            inputs = torch.cat([x for x, _ in pairs])  # (T B, in)
-            grads = torch.cat([g for _, g in pairs])  # (T B, out)
-            product = grads.t() @ inputs  # (out, in)
-            grad = product if grad is None else grad + product
-        return grad, None
+        total = ctx.tape._collect(ctx.key)
+        if total is None or grad is None:
+            return grad if total is None else total, None
+        return grad + total, None
 
 
 class _StepLinear(torch.autograd.Function):
@@ -87,10 +123,11 @@ class _StepLinear(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, None, None]:
         inputs, weight = ctx.saved_tensors
-        ctx.tape._record(weight.data_ptr(), inputs, grad)
-        return grad @ weight, None, None
+        if ctx.needs_input_grad[1]:
+            ctx.tape.record(weight, inputs, grad)
+        return grad @ weight if ctx.needs_input_grad[0] else None, None, None
 
 
 def step_linear(inputs: Tensor, weight: Tensor, tape: WeightTape | None) -> Tensor:

@@ -25,7 +25,7 @@ from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput, Seq2
 from transformers.utils import can_return_tuple
 
 from hf_attention_zoo.attention.additive import AdditiveAttention
-from hf_attention_zoo.attention.attention_base import AttendedSource
+from hf_attention_zoo.attention.attention_base import AttendedSource, mix, open_mixture
 from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
 from hf_attention_zoo.models.rnnsearch.configuration_rnnsearch import RNNsearchConfig
 from hf_attention_zoo.recurrent.bidirectional import BidirectionalGatedEncoder, first_real_position
@@ -163,11 +163,15 @@ class RNNsearchDecoder(RNNsearchPreTrainedModel):
         cache = DecodingState() if use_cache and cache is None else cache
 
         if cache is not None and cache.source:
-            source = AttendedSource(**cache.source)
+            source = AttendedSource(*(cache.source[name] for name in ("values", "keys", "mask")))
+            context_gates, context_units = cache.source["context_gates"], cache.source["context_units"]
             state = cache.hypothesis
         else:
             mask = encoder_mask(encoder_attention_mask, encoder_hidden_states)
             source = self.attention.prepare(encoder_hidden_states, mask)  # U_a h_j, once
+            # The context enters through linear maps alone: C c_i = sum_j alpha_ij C h_j, so C h_j, too, once.
+            context_gates = self.unit.project_context(encoder_hidden_states)  # (B, S, 3n)
+            context_units = self.readout.project(2, encoder_hidden_states)  # C_o h_j, (B, S, 2l)
             state = self.begin(encoder_hidden_states, mask, hypotheses_per_source)
         sources = source.values.shape[0]
         if words.shape[0] % sources or state["hidden"].shape[0] != words.shape[0]:
@@ -176,38 +180,46 @@ class RNNsearchDecoder(RNNsearchPreTrainedModel):
                 "give one target row per source"
             )
         weights = self.unit.open_weights()
+        gates = open_mixture(context_gates, weights.tape)
+        opened = self.attention.open_loop(source, weights.tape)
 
-        def attend(hidden: Tensor) -> tuple[Tensor, Tensor]:  # (N, n) -> c_i (N, 2n), alpha_i (N, S)
-            context, alignment = self.attention(hidden.view(sources, -1, hidden.shape[-1]), source)
-            return context.flatten(0, 1), alignment.flatten(0, 1)
+        def by_source(rows: Tensor) -> Tensor:  # (N, D) -> (B, K, D)
+            return rows.view(sources, -1, rows.shape[-1])
+
+        def attend(hidden: Tensor) -> Tensor:  # Eq. 6, s (N, n) -> alpha_i (N, S)
+            return self.attention.align(by_source(hidden), opened).flatten(0, 1)
+
+        def consume(word: Tensor, alignment: Tensor, hidden: Tensor) -> Tensor:  # f(s, y, c), with C c of Eq. 5
+            total = mix(by_source(word), by_source(alignment), gates, weights.tape)
+            return self.unit.step(total.flatten(0, 1), hidden, weights)
 
         def step_paper(inputs: tuple[Tensor, ...], state: State) -> tuple[dict[str, Tensor], State]:
             previous = state["hidden"]
-            context, alignment = attend(previous)  # Eq. 5-6, with s_{i-1}
-            hidden = self.unit.step(inputs[0], previous, weights, context)  # s_i
+            alignment = attend(previous)  # with s_{i-1}
+            hidden = consume(inputs[0], alignment, previous)  # s_i
             speaks = hidden if timing == "paper" else previous  # the appendix lets s_{i-1} speak
-            return {"state": speaks, "context": context, "alignment": alignment}, {"hidden": hidden}
+            return {"state": speaks, "alignment": alignment}, {"hidden": hidden}
 
         def step_groundhog(inputs: tuple[Tensor, ...], state: State) -> tuple[dict[str, Tensor], State]:
             hidden = state["hidden"]
-            if "context" in state:  # all steps but the first consume y_{i-1} with the context that spoke it
-                hidden = self.unit.step(inputs[0], hidden, weights, state["context"])
-            context, alignment = attend(hidden)
-            return (
-                {"state": hidden, "context": context, "alignment": alignment},
-                {"hidden": hidden, "context": context},
-            )
+            if "alignment" in state:  # all steps but the first consume y_{i-1} with the context that spoke it
+                hidden = consume(inputs[0], state["alignment"], hidden)
+            alignment = attend(hidden)
+            return {"state": hidden, "alignment": alignment}, {"hidden": hidden, "alignment": alignment}
 
         timing = self.config.decoder_timing
         step = step_groundhog if timing == "groundhog" else step_paper
-        if timing == "groundhog" and "context" not in state:  # no word before the first
+        if timing == "groundhog" and "alignment" not in state:  # no word before the first
             words = torch.cat([torch.zeros_like(words[:, :1]), words[:, 1:]], dim=1)
         outputs, state = unroll(step, (self.unit.project_inputs(words),), state)
-        units = self.readout(outputs["state"], words, outputs["context"])  # t_i, (N, T, l)
+        alignments = outputs["alignment"].view(sources, -1, source.mask.shape[1])  # (B, K T, S)
+        heard = torch.bmm(alignments.to(context_units.dtype), context_units)  # C_o c_i, (B, K T, 2l)
+        units = self.readout(outputs["state"], words, projected=heard.view(*words.shape[:2], -1))  # t_i, (N, T, l)
         units = self.output_factor(self.dropout(units))
 
         if cache is not None:
             cache.source = {"values": source.values, "keys": source.keys, "mask": source.mask}
+            cache.source |= {"context_gates": context_gates, "context_units": context_units}
             cache.hypothesis, cache.seen_tokens = state, cache.seen_tokens + words.shape[1]
         return Seq2SeqModelOutput(
             last_hidden_state=units,

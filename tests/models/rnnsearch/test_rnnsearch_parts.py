@@ -1,7 +1,5 @@
 """The parts of RNNsearch against independent programs and against cases that can be computed by hand."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
@@ -315,20 +313,20 @@ def test_one_hot_alignment_on_the_last_forward_state_is_the_encoder_decoder_with
     model = build()
     decoder, n = model.model.decoder, model.config.hidden_size
 
-    def last_forward_state(query: Tensor, source: SimpleNamespace) -> tuple[Tensor, Tensor]:
-        context = source.values[:, -1:].clone()
-        context[..., n:] = 0
-        alignment = torch.zeros(query.shape[0], query.shape[1], source.values.shape[1]).double()
+    def on_the_last_position(query: Tensor, opened: object) -> Tensor:
+        alignment = torch.zeros(query.shape[0], query.shape[1], SOURCE.shape[1]).double()
         alignment[..., -1] = 1
-        return context.expand(-1, query.shape[1], -1), alignment
+        return alignment
 
     def begin(annotations: Tensor, mask: Tensor, copies: int) -> dict[str, Tensor]:
         return {"hidden": torch.tanh(decoder.initial_state(annotations[:, -1, :n]))}
 
-    monkeypatch.setattr(decoder.attention, "forward", last_forward_state)
+    monkeypatch.setattr(decoder.attention, "align", on_the_last_position)
     monkeypatch.setattr(decoder, "begin", begin)
     with torch.no_grad():
-        made = model(SOURCE, decoder_input_ids=TARGET).logits
+        states = model.model.encoder(SOURCE).last_hidden_state
+        states[..., n:] = 0
+        made = model(SOURCE, decoder_input_ids=TARGET, encoder_outputs=(states,)).logits
     for i in range(2):
         wanted = summary_vector_decode(letters_of(model), SOURCE[i].tolist(), TARGET[i].tolist())
         np.testing.assert_allclose(made[i].numpy(), np.array(wanted), rtol=0, atol=1e-12)
