@@ -110,6 +110,28 @@ SEQ2SEQ_ALIGNER = "hf_attention_zoo.alignment.seq2seq_alignment:align_seq2seq"
 
 ARCHITECTURES: tuple[Architecture, ...] = (
     Architecture(
+        model_type="rnn_encoder_decoder",
+        prefix="RNNEncoderDecoder",
+        title="Learning Phrase Representations using RNN Encoder-Decoder for Statistical Machine Translation",
+        year=2014,
+        paper="1406.1078",
+        authors=(
+            "Kyunghyun Cho",
+            "Bart van Merriënboer",
+            "Caglar Gulcehre",
+            "Dzmitry Bahdanau",
+            "Fethi Bougares",
+            "Holger Schwenk",
+            "Yoshua Bengio",
+        ),
+        tasks=("translation",),
+        models={
+            "AutoModel": "RNNEncoderDecoderModel",
+            "AutoModelForSeq2SeqLM": "RNNEncoderDecoderForConditionalGeneration",
+        },
+        tokenizer=TRANSLATION_TOKENIZER,
+    ),
+    Architecture(
         model_type="rnnsearch",
         prefix="RNNsearch",
         title="Neural Machine Translation by Jointly Learning to Align and Translate",

@@ -2,7 +2,7 @@
 
 Trains on an embedded sample with the settings that the architecture's registry row names for it, scores the
 untouched test split beside copying the source, writes the folder with its model card, loads it again in a fresh
-process, has five held-out sentences translated there and draws the alignment of one.
+process, has five held-out sentences translated there and, of models with attention, draws the alignment of one.
 """
 
 import argparse
@@ -71,6 +71,19 @@ def write_facts(folder: Path, sample: Any, example: str) -> None:
         "example": example,
     }
     write_json(folder / "facts.json", facts)
+
+
+def draw_alignment(row: Architecture, folder: Path, text: str) -> str:
+    """Draw the alignment of one sentence; returns the line that says so, or nothing for models without attention."""
+    if row.aligner is None:
+        return ""
+    from hf_attention_zoo.alignment.aligning import align
+    from hf_attention_zoo.evaluation.checkpoint_evaluation import load_checkpoint
+
+    model, tokenizer = load_checkpoint(folder)
+    (alignment,) = align(model, tokenizer, [text], num_beams=model.generation_config.num_beams or 1)
+    alignment.plot(folder / PICTURE)
+    return f"  {PICTURE}: which source words each word of {alignment.target_text!r} looked at\n"
 
 
 def train(row: Architecture, recipe: str, folder: Path, options: argparse.Namespace, command: str) -> None:
@@ -152,10 +165,9 @@ def _run(
 
     import shutil
 
-    from hf_attention_zoo.alignment.seq2seq_alignment import align_seq2seq
     from hf_attention_zoo.cli.fresh_process import translate_in_fresh_process
     from hf_attention_zoo.data.loading import load_data
-    from hf_attention_zoo.evaluation.checkpoint_evaluation import evaluate_checkpoint, load_checkpoint, summary
+    from hf_attention_zoo.evaluation.checkpoint_evaluation import evaluate_checkpoint, summary
     from hf_attention_zoo.hub.cards import write_card
 
     for checkpoint in checkpoints(folder):
@@ -174,11 +186,7 @@ def _run(
     sources, references = list(test["source"]), list(test["target"])
     examples = pick_examples(sources)
 
-    model, tokenizer = load_checkpoint(folder)
-    (alignment,) = align_seq2seq(
-        model, tokenizer, [sources[examples[0]]], num_beams=model.generation_config.num_beams or 1
-    )
-    alignment.plot(folder / PICTURE)
+    drawn = draw_alignment(row, folder, sources[examples[0]])
     write_facts(folder, sample, sources[examples[0]])
     card = write_card(folder)
 
@@ -194,7 +202,7 @@ def _run(
         f"\nmade in {time.monotonic() - started:.0f} s, in {folder}/\n"
         f"  model.safetensors ({size:.1f} MB), tokenizer.json, generation_config.json, metrics.json\n"
         f"  {card.name}: the model card\n"
-        f"  {PICTURE}: which source words each word of {alignment.target_text!r} looked at\n\n"
+        f"{drawn}\n"
         "use it in Python:\n"
         "  import hf_attention_zoo\n"
         "  from transformers import pipeline\n"

@@ -56,9 +56,10 @@ class EncoderDecoderBody(TwoVocabularies):
     """Teacher-forced pass of an encoder and a decoder; stands before the `PreTrainedModel` among the base classes.
 
     The class has `encoder`, called with ids, mask and embeddings, and `decoder`, called with previous target words and
-    `EncoderStates`.
+    what the encoder returned, an `encoder_result`.
     """
 
+    encoder_result: Any = EncoderStates
     encoder: Any
     decoder: Any
     config: Any
@@ -77,7 +78,7 @@ class EncoderDecoderBody(TwoVocabularies):
         attention_mask: Tensor | None = None,
         decoder_input_ids: Tensor | None = None,
         decoder_attention_mask: Tensor | None = None,
-        encoder_outputs: EncoderStates | tuple[Tensor, ...] | None = None,
+        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
         cache: DecodingState | None = None,
         inputs_embeds: Tensor | None = None,
         decoder_inputs_embeds: Tensor | None = None,
@@ -102,7 +103,8 @@ class EncoderDecoderBody(TwoVocabularies):
                 input_ids, attention_mask, inputs_embeds, output_hidden_states=output_hidden_states, return_dict=True
             )
         else:
-            states = EncoderStates.of(encoder_outputs, begun=cache is not None and bool(cache.hypothesis))
+            begun = cache is not None and bool(cache.hypothesis)
+            states = self.encoder_result.of(encoder_outputs, begun=begun)
         decoded = self.decoder(
             decoder_input_ids,
             states,
@@ -144,7 +146,7 @@ class TranslationHead(TwoVocabularies):
         attention_mask: Tensor | None = None,
         decoder_input_ids: Tensor | None = None,
         decoder_attention_mask: Tensor | None = None,
-        encoder_outputs: EncoderStates | tuple[Tensor, ...] | None = None,
+        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
         cache: DecodingState | None = None,
         inputs_embeds: Tensor | None = None,
         decoder_inputs_embeds: Tensor | None = None,

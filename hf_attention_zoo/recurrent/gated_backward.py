@@ -142,7 +142,8 @@ class GatedStep(torch.autograd.Function):
 class GatedSequence(torch.autograd.Function):
     """All steps of D units side by side, time first.
 
-    W x (D, T, B, 3H), h_0 (D, B, H), weights with a leading D -> states (D, T, B, H).
+    W x (D, T, B, 3H), h_0 (D, B, H), weights with a leading D, what stands inside the reset (D, B, H) -> states
+    (D, T, B, H).
     """
 
     @staticmethod
@@ -197,7 +198,7 @@ class GatedSequence(torch.autograd.Function):
         elif ctx.needs_input_grad[3]:
             grad_candidate = _products(grad_projected[..., 2 * size :], inner)
         if ctx.needs_input_grad[4]:
-            grad_bias = grad_products.sum((1, 2)).unsqueeze(1)
+            grad_bias = grad_products.sum(1)
         return grad_projected, grad_hidden, grad_gates, grad_candidate, grad_bias, None
 
 

@@ -7,6 +7,7 @@ r (reset), candidate.
     z = sigmoid(W_z x + C_z c + U_z h)
     candidate = tanh(W x + C c + U (r * h))            reset="before"  (Bahdanau et al. 2015, A.1.1; the authors' code)
     candidate = tanh(W x + C c + r * (U h + b_U))      reset="after"   (what torch.nn.GRU computes)
+    candidate = tanh(W x + r * (U h + C c))            reset="after", C c as `gated`  (Cho et al. 2014, A.2)
     h' = (1 - z) h + z candidate                       update="new": z = 1 takes the new state (Bahdanau)
     h' = z h + (1 - z) candidate                       update="keep": z = 1 keeps the old state (Cho; torch)
 
@@ -35,7 +36,7 @@ def gated_step(
         projected: (..., B, 3H) W x + C c + b of z, r and the candidate.
         hidden: (..., B, H) h.
         gates, candidate: (..., 2H, H) U_z, U_r, and (..., H, H) U.
-        reset_bias: b_U, or None.
+        reset_bias: b_U (or whatever stands inside the reset beside U h), or None.
 
     Returns:
         (..., B, H) h'.
@@ -72,6 +73,7 @@ class GatedUnit(nn.Module):
         bias: "all" one bias per gate and candidate, "candidate" only there, "none".
         reset: "before" or "after" the recurrent product.
         update: "new" if z = 1 takes the candidate, "keep" if z = 1 keeps the old state.
+        reset_bias: whether a unit with biases that resets after the product has b_U.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class GatedUnit(nn.Module):
         bias: Literal["all", "candidate", "none"] = "all",
         reset: Literal["before", "after"] = "before",
         update: Literal["new", "keep"] = "new",
+        reset_bias: bool = True,
     ) -> None:
         super().__init__()
         self.hidden_size, self.form, self.bias_on = hidden_size, GatedForm(reset, update), bias
@@ -94,7 +97,7 @@ class GatedUnit(nn.Module):
             self.register_parameter("context_weight", None)
         bias_size = {"all": 3 * hidden_size, "candidate": hidden_size, "none": 0}[bias]
         self.register_parameter("bias", nn.Parameter(torch.zeros(bias_size)) if bias_size else None)
-        after = reset == "after" and bias != "none"
+        after = reset == "after" and bias != "none" and reset_bias
         self.register_parameter("reset_bias", nn.Parameter(torch.zeros(hidden_size)) if after else None)
         self.reset_parameters()
 
@@ -142,6 +145,39 @@ class GatedUnit(nn.Module):
         bias = None if self.reset_bias is None else self.reset_bias.to(dtype)
         return GatedStep.apply(projected.to(dtype), hidden.to(dtype), gates, candidate, bias, self.form, tape)
 
+    def run(self, projected: Tensor, hidden: Tensor, gated: Tensor | None = None) -> Tensor:
+        """All states of a unit that knows its inputs beforehand.
+
+        Args:
+            projected: (B, T, 3H) W x + b, and what else is added to it.
+            hidden: (B, H) h_0.
+            gated: (B, H), added to U h inside the reset at every step; for reset="after" alone.
+
+        Returns:
+            (B, T, H).
+
+        Raises:
+            ValueError: if `gated` is given to a unit that resets before the product.
+        """
+        if gated is not None and self.form.reset == "before":
+            raise ValueError(
+                "a unit with reset='before' has nothing but h inside its reset; add the term to the inputs"
+            )
+        dtype = projected.dtype
+        inside = gated if self.reset_bias is None else self.reset_bias if gated is None else gated + self.reset_bias
+        inside = None if inside is None else inside.to(dtype)
+        hidden, gates, candidate = (x.to(dtype) for x in (hidden, self.gate_weight, self.candidate_weight))
+        if torch.is_grad_enabled() and not torch.compiler.is_compiling():
+            inside = None if inside is None else inside.expand_as(hidden)[None]
+            steps = projected.transpose(0, 1)[None]  # (1, T, B, 3H)
+            states = GatedSequence.apply(steps, hidden[None], gates[None], candidate[None], inside, self.form)
+            return states[0].transpose(0, 1)
+        states = []
+        for now in projected.unbind(1):
+            hidden = gated_step(now, hidden, gates, candidate, inside, self.form)
+            states.append(hidden)
+        return torch.stack(states, dim=1)
+
 
 def run_side_by_side(units: Sequence[GatedUnit], inputs: Sequence[Tensor], start: Tensor | None = None) -> Tensor:
     """All states of D units of one size and form that read D sequences at the same time.
@@ -169,7 +205,8 @@ def run_side_by_side(units: Sequence[GatedUnit], inputs: Sequence[Tensor], start
     candidate = torch.stack([unit.candidate_weight for unit in units]).to(dtype)
     bias = None
     if first.reset_bias is not None:
-        bias = torch.stack([unit.reset_bias for unit in units]).unsqueeze(1).to(dtype)  # (D, 1, H)
+        bias = torch.stack([unit.reset_bias for unit in units]).unsqueeze(1).to(dtype)
+        bias = bias.expand(-1, projected.shape[2], -1)  # (D, B, H)
     if start is None:
         start = projected.new_zeros(len(units), projected.shape[2], first.hidden_size)
     start = start.to(dtype)

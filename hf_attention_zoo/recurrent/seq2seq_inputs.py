@@ -109,3 +109,13 @@ def label_loss(
     total = functional.cross_entropy(wide.flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="sum")
     items = (labels != -100).sum() if num_items_in_batch is None else num_items_in_batch
     return total / torch.as_tensor(items, device=total.device).clamp(min=1)
+
+
+def log_likelihood(logits: Tensor, labels: Tensor) -> Tensor:
+    """log p of each row of labels (B, T), -100 where there is nothing to predict, under logits (B, T, V): (B).
+
+    Sums over a row's labels in float32 or better; 0 for a row without labels.
+    """
+    wide = logits if logits.dtype == torch.float64 else logits.float()
+    losses = functional.cross_entropy(wide.flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="none")
+    return -losses.view(labels.shape).sum(1)

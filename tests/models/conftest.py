@@ -13,7 +13,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from model_cases import CASES, SEQ2SEQ_CASES, Case, Maker
+from model_cases import ATTENDING_CASES, CASES, SEQ2SEQ_CASES, SUMMARY_CASES, Case, Maker
 
 
 @pytest.fixture(params=CASES, ids=str)
@@ -25,5 +25,19 @@ def case(request: pytest.FixtureRequest) -> Case:
 @pytest.fixture(params=SEQ2SEQ_CASES, ids=str)
 def seq2seq(request: pytest.FixtureRequest) -> Maker:
     """A maker of spread sequence-to-sequence models and batches."""
+    torch.manual_seed(0)
+    return Maker(request.param)
+
+
+@pytest.fixture(params=ATTENDING_CASES, ids=str)
+def attending(request: pytest.FixtureRequest) -> Maker:
+    """As `seq2seq`, of models that attend to their source."""
+    torch.manual_seed(0)
+    return Maker(request.param)
+
+
+@pytest.fixture(params=SUMMARY_CASES, ids=str)
+def summarising(request: pytest.FixtureRequest) -> Maker:
+    """As `seq2seq`, of models to which only the encoder's last state is known."""
     torch.manual_seed(0)
     return Maker(request.param)

@@ -17,7 +17,8 @@ OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
     "rnnsearch": {
         "groundhog": {"decoder_timing": "groundhog", "biases": "groundhog", "output_rank": 6},
         "appendix": {"decoder_timing": "appendix", "biases": "none"},
-    }
+    },
+    "rnn_encoder_decoder": {"groundhog": {"form": "groundhog", "output_rank": None}},
 }
 
 
@@ -43,6 +44,9 @@ CASES = [
     for option, changes in {"default": {}, **OPTIONS.get(row.model_type, {})}.items()
 ]
 SEQ2SEQ_CASES = [case for case in CASES if SEQ2SEQ in get_architecture(case.model_type).models]
+# Models that attend to their source, and those to which only the encoder's last state is known.
+ATTENDING_CASES = [case for case in SEQ2SEQ_CASES if get_architecture(case.model_type).aligner is not None]
+SUMMARY_CASES = [case for case in SEQ2SEQ_CASES if case not in ATTENDING_CASES]
 
 
 def spread(model: nn.Module, std: float = 0.5, seed: int = 0) -> nn.Module:

@@ -335,8 +335,8 @@ def test_a_cache_can_be_repeated_and_cut_down_by_rows(seq2seq: Maker) -> None:
         torch.testing.assert_close(two.logits, wanted[[2, 0]], rtol=0, atol=1e-10)
 
 
-def test_attention_of_each_generated_step_is_that_of_teacher_forcing(seq2seq: Maker) -> None:
-    model, sources = seq2seq.model(), seq2seq.sources(LENGTHS)
+def test_attention_of_each_generated_step_is_that_of_teacher_forcing(attending: Maker) -> None:
+    model, sources = attending.model(), attending.sources(LENGTHS)
     made = model.generate(
         **sources, max_new_tokens=6, eos_token_id=None, output_attentions=True, return_dict_in_generate=True
     )
@@ -381,10 +381,10 @@ def test_one_new_token_and_one_source_token_are_enough(seq2seq: Maker) -> None:
         assert model.generate(**seq2seq.sources([1]), num_beams=num_beams, max_new_tokens=1).shape == (1, 2)
 
 
-def test_a_row_of_pads_alone_does_not_disturb_its_neighbours(seq2seq: Maker) -> None:
-    model = seq2seq.model(torch.float64)
-    with_empty = model.generate(**seq2seq.sources([5, 0, 8]), num_beams=3, max_new_tokens=8)
-    without = model.generate(**seq2seq.sources([5, 4, 8]), num_beams=3, max_new_tokens=8)
+def test_a_row_of_pads_alone_does_not_disturb_its_neighbours(attending: Maker) -> None:
+    model = attending.model(torch.float64)
+    with_empty = model.generate(**attending.sources([5, 0, 8]), num_beams=3, max_new_tokens=8)
+    without = model.generate(**attending.sources([5, 4, 8]), num_beams=3, max_new_tokens=8)
     for row in (0, 2):
         width = min(with_empty.shape[1], without.shape[1])
         assert torch.equal(with_empty[row, :width], without[row, :width])

@@ -1,0 +1,1 @@
+"""The RNN encoder-decoder (Cho et al. 2014)."""
