@@ -26,7 +26,7 @@ class TwoVocabularies:
         """Give the source table `new_num_tokens` rows; arguments as in transformers' `resize_token_embeddings`."""
         table = self._resized(self.get_encoder().embed_tokens, new_num_tokens, pad_to_multiple_of, mean_resizing)
         self.get_encoder().embed_tokens = table
-        self.config.vocab_size = table.weight.shape[0]
+        self.config.vocab_size = self.vocab_size = table.weight.shape[0]
         return table
 
     def resize_target_embeddings(

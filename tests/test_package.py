@@ -1,0 +1,251 @@
+"""The package as a whole: what importing it costs, and the rules of the house that a program can check."""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import hf_attention_zoo
+from hf_attention_zoo import list_architectures
+
+PACKAGE = Path(hf_attention_zoo.__file__).parent
+ROOT = PACKAGE.parent
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
+SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
+
+
+def place(path: Path, node: ast.AST | None = None) -> str:
+    return str(path.relative_to(ROOT)) + (f":{node.lineno}" if node is not None else "")
+
+
+def nodes(paths: list[Path]) -> Iterator[tuple[Path, ast.AST]]:
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            yield path, node
+
+
+# --- importing -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fresh_import() -> dict[str, list[str]]:
+    """Modules that `import hf_attention_zoo` adds to those of the Auto classes, and further uses add to that."""
+    script = """
+import json, sys
+from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
+auto = set(sys.modules)
+import hf_attention_zoo
+package = set(sys.modules)
+hf_attention_zoo.list_architectures()[0].paper_config()
+row = set(sys.modules)
+hf_attention_zoo.RNNsearchModel
+model = set(sys.modules)
+print(json.dumps({"package": sorted(package - auto), "row": sorted(row - package), "model": sorted(model - row)}))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_importing_the_package_imports_no_model(fresh_import: dict[str, list[str]]) -> None:
+    assert "hf_attention_zoo.registry" in fresh_import["package"]
+    assert [name for name in fresh_import["package"] if "modeling_" in name or name == "hf_attention_zoo.hub"] == []
+
+
+def test_importing_the_package_adds_few_modules_and_no_large_library(fresh_import: dict[str, list[str]]) -> None:
+    roots = Counter(name.partition(".")[0] for name in fresh_import["package"])
+    assert roots.keys() <= {"hf_attention_zoo", "wrapt", "_wrapt"}, roots
+    assert roots["hf_attention_zoo"] <= 12 + 2 * len(list_architectures())
+
+
+def test_facts_about_a_row_need_no_model(fresh_import: dict[str, list[str]]) -> None:
+    assert all("modeling_" not in name for name in fresh_import["row"])
+
+
+def test_a_model_class_is_imported_when_it_is_asked_for(fresh_import: dict[str, list[str]]) -> None:
+    assert "hf_attention_zoo.models.rnnsearch.modeling_rnnsearch" in fresh_import["model"]
+    roots = {name.partition(".")[0] for name in fresh_import["model"]}
+    assert not roots & {"datasets", "matplotlib", "evaluate", "sacrebleu", "pandas"}
+
+
+def test_every_public_name_is_there_and_listed() -> None:
+    for name in hf_attention_zoo.__all__:
+        assert getattr(hf_attention_zoo, name) is not None, name
+    assert set(hf_attention_zoo.__all__) <= set(dir(hf_attention_zoo))
+    for row in list_architectures():
+        assert {f"{row.prefix}Config", *row.models.values()} <= set(hf_attention_zoo.__all__)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'BERTish'"):
+        hf_attention_zoo.BERTish  # noqa: B018
+
+
+def test_the_version_is_that_of_the_project_file() -> None:
+    stated = re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.M)[1]
+    assert hf_attention_zoo.__version__ == stated
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (PACKAGE / "py.typed").exists()
+
+
+# --- configs ---------------------------------------------------------------------------------------------------------
+
+READ_BY_TRANSFORMERS = {"bos_token_id", "eos_token_id", "is_encoder_decoder", "tie_word_embeddings", "use_cache"}
+
+
+@pytest.mark.parametrize("row", list_architectures(), ids=lambda row: row.model_type)
+def test_every_field_of_a_config_is_documented_and_read_by_its_model(row: object) -> None:
+    text = (PACKAGE / "models" / row.model_type / f"modeling_{row.model_type}.py").read_text(encoding="utf-8")
+    config_text = (PACKAGE / "models" / row.model_type / f"configuration_{row.model_type}.py").read_text()
+    fields = [name for name in row.config_class.__annotations__ if name not in READ_BY_TRANSFORMERS]
+    assert fields
+    for name in fields:
+        fixed = re.search(rf"self\.{name} !=", config_text)  # a field for tools that a check pins to one value
+        assert fixed or re.search(rf"\bconfig\.{name}\b", text), f"{name} is never read"
+    documented = [name for name in fields if not name.endswith("_token_id") and not name.startswith("num_")]
+    for name in documented:
+        assert re.search(rf"^        {name}[:,]", row.config_class.__doc__, re.M), f"{name} is not documented"
+
+
+# --- rules of the house ----------------------------------------------------------------------------------------------
+
+
+def test_module_names_are_unique() -> None:
+    """The exporter of code writes the modules that a model needs as siblings."""
+    names = Counter(path.name for path in SOURCES if path.name != "__init__.py")
+    assert [name for name, times in names.items() if times > 1] == []
+
+
+def test_every_module_says_what_it_is() -> None:
+    empty = [place(path) for path in SOURCES if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
+    assert empty == []
+
+
+def test_imports_inside_the_package_are_absolute_and_name_what_they_want() -> None:
+    wrong = [
+        place(path, node)
+        for path, node in nodes(SOURCES)
+        if (isinstance(node, ast.ImportFrom) and node.level)
+        or (isinstance(node, ast.Import) and any(name.name.startswith("hf_attention_zoo.") for name in node.names))
+    ]
+    assert wrong == []
+
+
+def package_imports(paths: list[Path]) -> Iterator[tuple[Path, ast.AST, list[str]]]:
+    for path, node in nodes(paths):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("hf_attention_zoo."):
+            yield path, node, node.module.split(".")[1:]
+
+
+@pytest.mark.parametrize("folder", ["attention", "recurrent"])
+def test_mechanisms_know_nothing_above_them(folder: str) -> None:
+    wrong = [
+        place(path, node)
+        for path, node, parts in package_imports(sorted((PACKAGE / folder).glob("*.py")))
+        if parts[0] not in ("attention", "recurrent")
+    ]
+    assert wrong == []
+
+
+def test_no_model_imports_another_or_what_stands_above_models() -> None:
+    wrong = []
+    for path, node, parts in package_imports(sorted((PACKAGE / "models").rglob("*.py"))):
+        own = path.parent.name
+        below = parts[0] in ("attention", "recurrent", "generation", "tokenization")
+        if not below and parts[:2] != ["models", own]:
+            wrong.append(place(path, node))
+    assert wrong == []
+
+
+def test_modeling_files_are_short_enough_to_read_beside_the_paper() -> None:
+    long = {
+        place(path): lines
+        for path in PACKAGE.rglob("modeling_*.py")
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > 450
+    }
+    assert long == {}
+
+
+def test_nothing_is_left_to_do() -> None:
+    marks = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+    own = Path(__file__).resolve()
+    found = [
+        f"{place(path)}:{number}"
+        for path in [*SOURCES, *SCRIPTS, *TESTS]
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if marks.search(line) and path.resolve() != own
+    ]
+    assert found == []
+
+
+def test_no_function_only_says_that_it_is_not_implemented() -> None:
+    stubs = []
+    for path, node in nodes(SOURCES):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = [
+                part for part in node.body if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
+            ]
+            if len(body) == 1 and isinstance(body[0], ast.Raise) and "NotImplementedError" in ast.dump(body[0]):
+                stubs.append(place(path, node))
+    assert stubs == []
+
+
+def test_no_error_is_swallowed() -> None:
+    swallowed = [
+        place(path, node)
+        for path, node in nodes([*SOURCES, *SCRIPTS])
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or getattr(node.type, "id", "") in {"Exception", "BaseException"})
+        and all(isinstance(part, ast.Pass | ast.Continue) for part in node.body)
+    ]
+    assert swallowed == []
+
+
+def checks_something(node: ast.AST) -> bool:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Assert | ast.Raise):
+            return True
+        if isinstance(inner, ast.Call):
+            name = inner.func.attr if isinstance(inner.func, ast.Attribute) else getattr(inner.func, "id", "")
+            if re.match(r"(assert|check|raises|warns|fail)", name):
+                return True
+    return False
+
+
+def test_every_test_asserts_something_that_can_fail() -> None:
+    wrong = []
+    for path, node in nodes(TESTS):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and not checks_something(node):
+            wrong.append(f"{place(path, node)} {node.name}")
+        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Constant) and node.test.value:
+            wrong.append(place(path, node))
+    assert wrong == []
+
+
+def test_names_of_test_files_are_unique() -> None:
+    names = Counter(path.name for path in TESTS)
+    assert [name for name, times in names.items() if times > 1] == []
+    assert list((ROOT / "tests").rglob("__init__.py")) == []
+
+
+def test_public_functions_are_typed() -> None:
+    untyped = []
+    for path, node in nodes(SOURCES):
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("__"):
+            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            bare = [a.arg for a in arguments if a.annotation is None and a.arg not in ("self", "cls")]
+            if node.returns is None or bare:
+                untyped.append(f"{place(path, node)} {node.name} {bare}")
+    assert untyped == []
