@@ -12,14 +12,14 @@ RECURRENT = ("gate_weight", "candidate_weight")
 
 
 @torch.no_grad()
-def initialise_gated_(module: nn.Module, std: float) -> None:
+def initialise_gated_(module: nn.Module, std: float, zero: tuple[str, ...] = ()) -> None:
     """Fill the parameters that a module has itself, not those of its parts.
 
-    Recurrent matrices become random orthogonal, each on its own; biases 0; the rest N(0, std^2). Parameters that were
-    loaded stay as they are.
+    Recurrent matrices become random orthogonal, each on its own; biases and the parameters named in `zero` 0; the rest
+    N(0, std^2). Parameters that were loaded stay as they are.
     """
     for name, parameter in module.named_parameters(recurse=False):
-        if "bias" in name:
+        if "bias" in name or name in zero:
             init.zeros_(parameter)
         elif name in RECURRENT:
             if not getattr(parameter, "_is_hf_initialized", False):

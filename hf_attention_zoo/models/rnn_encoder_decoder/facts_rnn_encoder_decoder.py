@@ -7,8 +7,8 @@ from typing import Any
 from hf_attention_zoo.models.small_recipes import small_recipes
 
 BIBTEX = """@inproceedings{cho2014learning,
-  title     = {Learning Phrase Representations using {RNN} Encoder--Decoder for Statistical Machine Translation},
-  author    = {Kyunghyun Cho and Bart van Merri{\\"e}nboer and Caglar Gulcehre and Dzmitry Bahdanau and
+  title     = {Learning Phrase Representations using {RNN} Encoder-Decoder for Statistical Machine Translation},
+  author    = {Kyunghyun Cho and Bart van Merriënboer and Caglar Gulcehre and Dzmitry Bahdanau and
                Fethi Bougares and Holger Schwenk and Yoshua Bengio},
   booktitle = {Proceedings of the 2014 Conference on Empirical Methods in Natural Language Processing (EMNLP)},
   pages     = {1724--1734},

@@ -31,7 +31,8 @@ from hf_attention_zoo.models.rnnsearch.configuration_rnnsearch import RNNsearchC
 from hf_attention_zoo.recurrent.bidirectional import BidirectionalGatedEncoder, first_real_position
 from hf_attention_zoo.recurrent.decoder_loop import State, unroll
 from hf_attention_zoo.recurrent.decoding_state import DecodingState
-from hf_attention_zoo.recurrent.gated_unit import GatedUnit, orthogonal_blocks_
+from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_
+from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 from hf_attention_zoo.recurrent.readout import MaxoutReadout
 from hf_attention_zoo.recurrent.seq2seq_inputs import (
     check_target_mask,
@@ -56,14 +57,7 @@ class RNNsearchPreTrainedModel(PreTrainedModel):
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         """Recurrent matrices: random orthogonal; W_a, U_a: N(0, 0.001^2); v_a, biases: 0; the rest: N(0, 0.01^2)."""
-        for name, parameter in module.named_parameters(recurse=False):
-            if "bias" in name or name == "score_vector":
-                init.zeros_(parameter)
-            elif name in ("gate_weight", "candidate_weight"):
-                if not getattr(parameter, "_is_hf_initialized", False):
-                    orthogonal_blocks_(parameter)
-            else:
-                init.normal_(parameter, std=self.config.initializer_range)
+        initialise_gated_(module, self.config.initializer_range, zero=("score_vector",))
         if isinstance(module, AdditiveAttention):  # comes after its children
             for projection in (module.query_projection, module.key_projection):
                 init.normal_(projection.weight, std=self.config.attention_initializer_range)
