@@ -73,15 +73,37 @@ def _adam(learning_rate: float, max_tokens: int) -> dict[str, Any]:
         "label_smoothing_factor": 0.1,
         "max_grad_norm": 1.0,
         "per_device_eval_batch_size": 64,
-        "eval_strategy": "epoch",
-        "save_strategy": "epoch",
         "save_total_limit": 2,
         "load_best_model_at_end": True,
         "metric_for_best_model": "bleu",
+        "logging_steps": 20,
     }
 
 
-_SMALL = {"embedding_size": 128, "hidden_size": 192, "attention_size": 192, "maxout_size": 128, "dropout": 0.2}
+def _sizes(embedding: int, hidden: int, attention: int, maxout: int) -> dict[str, Any]:
+    """A small model with dropout.
+
+    Its weights start ten (the alignment's a hundred) times wider than the paper's, which are so narrow that a small
+    model spends most of a short training on leaving them: on the emoji names, BLEU 97 instead of 39 after 500 updates.
+    """
+    return {
+        "embedding_size": embedding,
+        "hidden_size": hidden,
+        "attention_size": attention,
+        "maxout_size": maxout,
+        "dropout": 0.2,
+        "initializer_range": 0.1,
+        "attention_initializer_range": 0.1,
+    }
+
+
+def _subwords(pieces: int) -> dict[str, Any]:
+    """Separate vocabularies of so many pieces a side."""
+    return {"kind": "subword", "vocab_size": pieces, "target_vocab_size": pieces, "shared": False}
+
+
+_EACH_EPOCH = {"eval_strategy": "epoch", "save_strategy": "epoch"}
+_FOUR_TIMES = {"eval_strategy": "steps", "eval_steps": 0.25, "save_strategy": "steps", "save_steps": 0.25}
 
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": _paper(50),
@@ -89,26 +111,26 @@ RECIPES: dict[str, dict[str, Any]] = {
     "paper-50": _paper(50),
     "small": {
         "description": "a small model for one machine: 4,000 pieces a side, token batches, Adam, smoothed labels",
-        "config": {**_SMALL, "embedding_size": 192, "hidden_size": 256, "attention_size": 256, "maxout_size": 192},
-        "tokenizer": {"kind": "subword", "vocab_size": 4000, "target_vocab_size": 4000, "shared": False},
+        "config": _sizes(192, 256, 256, 192),
+        "tokenizer": _subwords(4000),
         "generation": {"num_beams": 5},
         "data": {"max_source_length": 100, "max_target_length": 100},
-        "training": {**_adam(2e-3, 2000), "num_train_epochs": 15, "logging_steps": 50},
+        "training": {**_adam(2e-3, 2000), **_EACH_EPOCH, "num_train_epochs": 15},
     },
     "quickstart-names": {
         "description": "emoji names, two minutes on two cores",
-        "config": _SMALL,
-        "tokenizer": {"kind": "subword", "vocab_size": 1500, "target_vocab_size": 1500, "shared": False},
+        "config": _sizes(96, 128, 128, 96),
+        "tokenizer": _subwords(1500),
         "generation": {"num_beams": 5},
         "data": {"dataset": "translation_emoji_names", "source_lang": "ko", "target_lang": "en"},
-        "training": {**_adam(3e-3, 900), "num_train_epochs": 20, "logging_steps": 20},
+        "training": {**_adam(3e-3, 300), **_FOUR_TIMES, "num_train_epochs": 6},
     },
     "quickstart-short-pairs": {
         "description": "pairs of at most 10 words, six minutes on two cores",
-        "config": _SMALL,
-        "tokenizer": {"kind": "subword", "vocab_size": 3000, "target_vocab_size": 3000, "shared": False},
+        "config": _sizes(128, 160, 128, 128),
+        "tokenizer": _subwords(3000),
         "generation": {"num_beams": 5},
         "data": {"dataset": "translation_de_en", "source_lang": "de", "target_lang": "en", "max_words": 10},
-        "training": {**_adam(3e-3, 900), "num_train_epochs": 10, "logging_steps": 20},
+        "training": {**_adam(3e-3, 500), **_FOUR_TIMES, "num_train_epochs": 7},
     },
 }
