@@ -86,7 +86,11 @@ def build_case(row: Architecture, config: pytest.Config) -> type[unittest.TestCa
 
         def setUp(self) -> None:
             self.model_tester = TinyInputs(row)
-            self.config_tester = ConfigTester(self, config_class=row.config_class, hidden_size=SIZE)
+            config = row.tiny_config()  # without attention there are no heads
+            sizes = [n for n in ("hidden_size", "num_attention_heads", "num_hidden_layers") if hasattr(config, n)]
+            self.config_tester = ConfigTester(
+                self, config_class=row.config_class, common_properties=sizes, hidden_size=SIZE
+            )
 
         def test_config(self) -> None:
             self.config_tester.run_common_tests()
