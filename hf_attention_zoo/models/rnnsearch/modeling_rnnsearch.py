@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers import initialization as init
-from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput, Seq2SeqModelOutput
+from transformers.modeling_outputs import BaseModelOutput, Seq2SeqModelOutput
 from transformers.utils import can_return_tuple
 
 from hf_attention_zoo.attention.additive import AdditiveAttention
@@ -31,6 +31,7 @@ from hf_attention_zoo.models.rnnsearch.configuration_rnnsearch import RNNsearchC
 from hf_attention_zoo.recurrent.bidirectional import BidirectionalGatedEncoder, first_real_position
 from hf_attention_zoo.recurrent.decoder_loop import State, unroll
 from hf_attention_zoo.recurrent.decoding_state import DecodingState
+from hf_attention_zoo.recurrent.encoder_decoder import TranslationHead
 from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_
 from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 from hf_attention_zoo.recurrent.readout import MaxoutReadout
@@ -38,9 +39,7 @@ from hf_attention_zoo.recurrent.seq2seq_inputs import (
     check_target_mask,
     check_vectors,
     encoder_mask,
-    label_loss,
     one_of,
-    shift_right,
 )
 from hf_attention_zoo.recurrent.two_vocabularies import TwoVocabularies
 
@@ -288,7 +287,7 @@ class RNNsearchModel(TwoVocabularies, RNNsearchPreTrainedModel):
         return decoded
 
 
-class RNNsearchForConditionalGeneration(TwoVocabularies, RNNsearchPreTrainedModel, ZooGenerationMixin):
+class RNNsearchForConditionalGeneration(TranslationHead, RNNsearchPreTrainedModel, ZooGenerationMixin):
     """RNNsearch with its output layer p(y_i) = softmax(W_o t_i + b), for translation."""
 
     _tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
@@ -300,80 +299,6 @@ class RNNsearchForConditionalGeneration(TwoVocabularies, RNNsearchPreTrainedMode
             config.output_rank or config.maxout_size, config.decoder_vocab_size, bias=config.biases != "none"
         )  # W_o
         self.post_init()
-
-    @classmethod
-    def _supports_default_dynamic_cache(cls) -> bool:
-        return False  # the decoder makes its own DecodingState
-
-    def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
-        """Targets moved one to the right behind the start symbol, (B, T) -> (B, T)."""
-        return shift_right(labels, self.config.pad_token_id, self.config.decoder_start_token_id)
-
-    @can_return_tuple
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        decoder_input_ids: Tensor | None = None,
-        decoder_attention_mask: Tensor | None = None,
-        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
-        cache: DecodingState | None = None,
-        inputs_embeds: Tensor | None = None,
-        decoder_inputs_embeds: Tensor | None = None,
-        labels: Tensor | None = None,
-        use_cache: bool | None = None,
-        output_attentions: bool | None = None,
-        output_hidden_states: bool | None = None,
-        hypotheses_per_source: int = 1,
-        **kwargs: Any,
-    ) -> Seq2SeqLMOutput:
-        """Logits and, with labels, the loss.
-
-        Args:
-            input_ids: (B, S) source ids with their end symbol; or `inputs_embeds` (B, S, m).
-            attention_mask: (B, S), 1 at tokens; pads may stand on either side.
-            decoder_input_ids: (B, T) previous target words; made from `labels` if not given.
-            encoder_outputs: annotations of an earlier encoder call, in place of the source.
-            cache: the decoder's state after the words that it has seen.
-            labels: (B, T) target ids, -100 where there is nothing to predict.
-            hypotheses_per_source: K, set by `generate` when beams share a source.
-
-        Returns:
-            loss (mean over target tokens, or their sum over `num_items_in_batch`), logits (B, T, V),
-            cross_attentions: one tensor (B, 1, T, S) on request.
-
-        Raises:
-            ValueError: if neither labels nor decoder inputs are given, or a side has both ids and embeddings.
-        """
-        if labels is not None:
-            use_cache = False if use_cache is None else use_cache
-            if decoder_input_ids is None and decoder_inputs_embeds is None:
-                decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
-        decoded = self.model(
-            input_ids,
-            attention_mask,
-            decoder_input_ids,
-            decoder_attention_mask,
-            encoder_outputs=encoder_outputs,
-            cache=cache,
-            inputs_embeds=inputs_embeds,
-            decoder_inputs_embeds=decoder_inputs_embeds,
-            use_cache=use_cache,
-            output_attentions=output_attentions,
-            output_hidden_states=output_hidden_states,
-            hypotheses_per_source=hypotheses_per_source,
-            return_dict=True,
-        )
-        logits = self.lm_head(decoded.last_hidden_state)  # (B, T, V)
-        return Seq2SeqLMOutput(
-            loss=None if labels is None else label_loss(self, logits, labels, **kwargs),
-            logits=logits,
-            cache=decoded.cache,
-            decoder_hidden_states=decoded.decoder_hidden_states,
-            cross_attentions=decoded.cross_attentions,
-            encoder_last_hidden_state=decoded.encoder_last_hidden_state,
-            encoder_hidden_states=decoded.encoder_hidden_states,
-        )
 
 
 def embedding_bias(config: RNNsearchConfig) -> nn.Parameter | None:
