@@ -1,0 +1,73 @@
+"""Make a folder of model_cards/ from a finished training: half precision, scored on test, drawn, described.
+
+    python scripts/make_checkpoint.py RUN model_cards/NAME --example "a held-out sentence"
+
+The weights are stored in float16 (the config says float32, so that they are widened at loading and run on any
+processor), then the stored model, not the one in memory, is scored on the test split and draws its alignment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+import torch
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+import hf_attention_zoo
+from hf_attention_zoo.data.samples import get_sample, is_sample
+from hf_attention_zoo.evaluation.checkpoint_evaluation import evaluate_checkpoint, summary
+from hf_attention_zoo.hub.cards import write_card
+
+LIMIT_MB = 10.0
+
+
+def store_half(run: Path, out: Path) -> None:
+    """Model in float16 with a config that asks for float32, and the tokenizer."""
+    model = AutoModelForSeq2SeqLM.from_pretrained(run)
+    model.to(torch.float16).save_pretrained(out)
+    config = json.loads((out / "config.json").read_text(encoding="utf-8"))
+    config["dtype"] = "float32"
+    (out / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    AutoTokenizer.from_pretrained(run).save_pretrained(out)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("run", type=Path, help="output folder of attention-zoo train")
+    parser.add_argument("out", type=Path, help="the checkpoint's folder, e.g. model_cards/rnnsearch-de-en")
+    parser.add_argument("--example", required=True, help="a held-out source sentence for the card and the picture")
+    parser.add_argument("--summary", help="one sentence for the head of the card")
+    options = parser.parse_args()
+
+    options.out.mkdir(parents=True, exist_ok=True)
+    store_half(options.run, options.out)
+    size = (options.out / "model.safetensors").stat().st_size / 1e6
+    if size > LIMIT_MB:
+        raise SystemExit(f"model.safetensors has {size:.1f} MB, the limit is {LIMIT_MB:.0f} MB; train a smaller model")
+    shutil.copyfile(options.run / "training.json", options.out / "training.json")
+    metrics = evaluate_checkpoint(
+        options.out, split="test", command=f"attention-zoo evaluate {options.out.as_posix()} --split test"
+    )
+    print(summary(metrics))
+
+    model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(options.out), AutoTokenizer.from_pretrained(options.out)
+    if model.config.model_type in {row.model_type for row in hf_attention_zoo.list_architectures() if row.aligner}:
+        (alignment,) = hf_attention_zoo.align(
+            model, tokenizer, [options.example], num_beams=model.generation_config.num_beams or 1
+        )
+        alignment.plot(options.out / "alignment.png")
+    facts = {"example": options.example, "licence": "apache-2.0"}
+    if options.summary:
+        facts["summary"] = options.summary
+    if is_sample(metrics["dataset"]["name"]):
+        sample = get_sample(metrics["dataset"]["name"])
+        facts |= {"data_licence": sample.licence, "data_source": sample.source, "limits": sample.dataset_card}
+    (options.out / "facts.json").write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"{write_card(options.out)}, {size:.1f} MB of weights")
+
+
+if __name__ == "__main__":
+    main()
