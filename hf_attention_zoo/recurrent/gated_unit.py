@@ -23,8 +23,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hf_attention_zoo.recurrent.gated_backward import GatedForm, GatedSequence, GatedStep
-from hf_attention_zoo.recurrent.weight_tape import WeightTape, step_linear
+from hf_attention_zoo.recurrent.gated_backward import GatedForm, GatedLayer, GatedSequence, GatedStep, project
+from hf_attention_zoo.recurrent.weight_tape import WeightTape, in_autocast_dtype, step_linear
 
 
 def gated_step(
@@ -113,10 +113,14 @@ class GatedUnit(nn.Module):
 
     def project_inputs(self, inputs: Tensor) -> Tensor:
         """W x + b for all steps at once, outside the loop: (B, T, I) -> (B, T, 3H)."""
+        return functional.linear(inputs, self.input_weight, self.both_biases()[0])
+
+    def both_biases(self) -> tuple[Tensor | None, Tensor | None]:
+        """b (3H) of z, r and the candidate, and b_U (H); None where there is none."""
         bias = self.bias
         if self.bias_on == "candidate":
             bias = torch.cat([bias.new_zeros(2 * self.hidden_size), bias])
-        return functional.linear(inputs, self.input_weight, bias)
+        return bias, self.reset_bias
 
     def project_context(self, context: Tensor) -> Tensor:
         """C_z c, C_r c, C c, to be added to the projected inputs: (..., C) -> (..., 3H).
@@ -191,32 +195,44 @@ def run_side_by_side(units: Sequence[GatedUnit], inputs: Sequence[Tensor], start
         (D, T, B, H).
 
     Raises:
-        ValueError: if the units differ in size or form.
+        ValueError: if the units differ in size, form or biases.
     """
     first = units[0]
-    if any((unit.form, unit.hidden_size) != (first.form, first.hidden_size) for unit in units):
+    if any(
+        (unit.form, unit.hidden_size, unit.bias_on) != (first.form, first.hidden_size, first.bias_on) for unit in units
+    ):
         raise ValueError(
-            f"units that run side by side have one hidden size, reset and update; got "
-            f"{[(unit.hidden_size, *unit.form) for unit in units]}"
+            "units that run side by side have one hidden size, reset, update and kind of bias; got "
+            f"{[(unit.hidden_size, *unit.form, unit.bias_on) for unit in units]}"
         )
-    projected = torch.stack([unit.project_inputs(x) for unit, x in zip(units, inputs, strict=True)])  # (D, T, B, 3H)
-    dtype = projected.dtype
-    gates = torch.stack([unit.gate_weight for unit in units]).to(dtype)
-    candidate = torch.stack([unit.candidate_weight for unit in units]).to(dtype)
-    bias = None
-    if first.reset_bias is not None:
-        bias = torch.stack([unit.reset_bias for unit in units]).unsqueeze(1).to(dtype)
-        bias = bias.expand(-1, projected.shape[2], -1)  # (D, B, H)
+    steps, rows, _ = inputs[0].shape
+    stacked = [in_autocast_dtype(torch.stack([getattr(unit, name) for unit in units])) for name in WEIGHTS]
+    dtype = stacked[0].dtype
+    bias, reset_bias = (
+        _stack_rows(biases, dtype) for biases in zip(*(unit.both_biases() for unit in units), strict=True)
+    )
+    inside = None if reset_bias is None else reset_bias.expand(-1, rows, -1)  # (D, B, H)
     if start is None:
-        start = projected.new_zeros(len(units), projected.shape[2], first.hidden_size)
+        start = inputs[0].new_zeros(len(units), rows, first.hidden_size)
     start = start.to(dtype)
+    flat = torch.stack([x.flatten(0, 1) for x in inputs]).to(dtype)  # (D, T B, I)
+    input_weight, gates, candidate = stacked
     if torch.is_grad_enabled() and not torch.compiler.is_compiling():
-        return GatedSequence.apply(projected, start, gates, candidate, bias, first.form)
+        return GatedLayer.apply(flat, input_weight, bias, start, gates, candidate, inside, first.form)
+    projected = project(flat, input_weight, bias).view(len(units), steps, rows, -1)
     states = []
     for step_input in projected.unbind(1):
-        start = gated_step(step_input, start, gates, candidate, bias, first.form)
+        start = gated_step(step_input, start, gates, candidate, inside, first.form)
         states.append(start)
     return torch.stack(states, dim=1)
+
+
+WEIGHTS = ("input_weight", "gate_weight", "candidate_weight")
+
+
+def _stack_rows(biases: Sequence[Tensor | None], dtype: torch.dtype) -> Tensor | None:
+    """Biases (K) of D units as (D, 1, K), or None if they have none."""
+    return None if biases[0] is None else torch.stack(list(biases)).unsqueeze(1).to(dtype)
 
 
 def orthogonal_blocks_(matrix: Tensor) -> Tensor:

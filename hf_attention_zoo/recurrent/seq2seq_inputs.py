@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from hf_attention_zoo.recurrent.token_loss import summed_cross_entropy
+
 
 def one_of(**inputs: Tensor | None) -> None:
     """Exactly one of two inputs is given, or ValueError."""
@@ -105,8 +107,7 @@ def label_loss(
             num_items_in_batch=num_items_in_batch,
             **kwargs,
         )
-    wide = logits if logits.dtype == torch.float64 else logits.float()
-    total = functional.cross_entropy(wide.flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="sum")
+    total = summed_cross_entropy(logits.flatten(0, 1), labels.flatten())
     items = (labels != -100).sum() if num_items_in_batch is None else num_items_in_batch
     return total / torch.as_tensor(items, device=total.device).clamp(min=1)
 

@@ -1,0 +1,71 @@
+"""Cross entropy over a vocabulary with one tensor of the size of the logits less per use.
+
+torch's own keeps the log-probabilities of all tokens for backward and fills two more tensors of their size on the way
+back. Here the probabilities are computed again in backward, some rows at a time; values and gradients are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+IGNORED = -100
+_CHUNK_ELEMENTS = {"cpu": 1 << 18}  # what fits the second-level cache
+_CHUNK_ELEMENTS_ELSEWHERE = 1 << 26
+
+
+def summed_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """Sum of -log p(label) in float32 or better: (N, V), (N) -> (). Labels of -100 count nothing."""
+    if logits.requires_grad and torch.is_grad_enabled() and not torch.compiler.is_compiling():
+        return _SummedCrossEntropy.apply(logits, labels)
+    return summed_cross_entropy_reference(logits, labels)
+
+
+def summed_cross_entropy_reference(logits: Tensor, labels: Tensor) -> Tensor:
+    """The same by torch's own."""
+    return functional.cross_entropy(widened(logits), labels, ignore_index=IGNORED, reduction="sum")
+
+
+def widened(logits: Tensor) -> Tensor:
+    """In float32 or better."""
+    return logits if logits.dtype == torch.float64 else logits.float()
+
+
+def _row_chunks(logits: Tensor) -> Iterator[slice]:
+    rows, width = logits.shape
+    height = max(1, _CHUNK_ELEMENTS.get(logits.device.type, _CHUNK_ELEMENTS_ELSEWHERE) // width)
+    return (slice(first, first + height) for first in range(0, rows, height))
+
+
+class _SummedCrossEntropy(torch.autograd.Function):
+    """d loss / d logits = softmax(logits) - one-hot label, zero for ignored rows."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, labels: Tensor) -> Tensor:
+        counted = labels != IGNORED
+        index = labels.where(counted, 0)[:, None]
+        picked = [
+            functional.log_softmax(widened(logits[rows]), -1).gather(1, index[rows]) for rows in _row_chunks(logits)
+        ]
+        ctx.save_for_backward(logits, index, counted)
+        if not picked:
+            return widened(logits).sum()
+        return torch.cat(picked)[:, 0].mul(counted).sum().neg()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        logits, index, counted = ctx.saved_tensors
+        scale = (grad * counted)[:, None]  # (N, 1)
+        grad_logits = torch.empty_like(logits)
+        for rows in _row_chunks(logits):
+            part = functional.softmax(widened(logits[rows]), -1)
+            part.scatter_add_(1, index[rows], part.new_full((1, 1), -1.0).expand_as(index[rows]))
+            torch.mul(part, scale[rows], out=part)
+            grad_logits[rows] = part
+        return grad_logits, None
