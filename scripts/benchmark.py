@@ -9,7 +9,7 @@ median over rounds of candidate time by bound time. Run it alone; on a busy mach
 Sections:
     training        full teacher-forced steps: B=64, S=T=25, embeddings 256, hidden and alignment 512, vocabulary 8,000
     training-small  the same with hidden 256 and B=32
-    decoding        beam 5, batch 32, 25 source and 25 forced target tokens, beside the matrix products alone
+    decoding        beam 5, batch 32, 25 source and 25 target tokens (no end symbol), beside the matrix products alone
     length          time and memory of a step against the length of source and target
     gpu             the training step on the first CUDA device, where there is one
 
@@ -165,17 +165,18 @@ def measure_decoding(builders: ModuleType, sizes: Row, threads: int, repeats: in
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     model = builders.build_model(sizes["embedding"], sizes["hidden"], sizes["vocabulary"]).eval()
+    model.generation_config.eos_token_id = None  # no hypothesis ends: every one has all its tokens
     data = batch_of(sizes["batch"], sizes["source"], sizes["vocabulary"])
-    steps = sizes["steps"]
 
     def search() -> None:
-        model.generate(
+        made = model.generate(
             input_ids=data["source"],
             attention_mask=data["mask"],
             num_beams=sizes["beams"],
-            min_new_tokens=steps,
-            max_new_tokens=steps,
+            max_new_tokens=sizes["steps"],
         )
+        if made.shape != (sizes["batch"], sizes["steps"] + 1):
+            raise RuntimeError(f"{sizes['steps']} tokens were to be made, the result has shape {tuple(made.shape)}")
 
     products = builders.decoding_products(**sizes)
     with torch.no_grad():

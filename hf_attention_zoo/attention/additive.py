@@ -13,6 +13,8 @@ from hf_attention_zoo.attention.attention_base import AttendedSource, Attention,
 from hf_attention_zoo.recurrent.weight_tape import WeightTape, in_autocast_dtype
 
 HALF_PRECISION = (torch.float16, torch.bfloat16)
+PART_ELEMENTS = {"cpu": 1 << 18}
+PART_ELEMENTS_ELSEWHERE = 1 << 26
 
 
 def additive_scores_reference(query: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
@@ -38,6 +40,14 @@ def bend(query: Tensor, keys: Tensor) -> Tensor:
 def scores_of(bent: Tensor, vector: Tensor) -> Tensor:
     """v^T tanh(x) from y: (B, N, S, A), (A) -> (B, N, S)."""
     return bent @ vector if bent.dtype in HALF_PRECISION else 2 * (bent @ vector) - vector.sum()
+
+
+def scores_in_parts(query: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
+    """`scores_of` every query and key given as `inside`, for inference: as many queries at a time as fit the cache."""
+    elements = PART_ELEMENTS.get(keys.device.type, PART_ELEMENTS_ELSEWHERE)
+    parts = query.split(max(1, elements // max(1, keys.numel())), dim=1)
+    made = [scores_of(bend(part, keys), vector) for part in parts]
+    return made[0] if len(made) == 1 else torch.cat(made, dim=1)
 
 
 class BentGradients(NamedTuple):
@@ -170,7 +180,7 @@ class AdditiveAttention(Attention):
         query, keys = inside(query), inside(keys)
         if torch.is_grad_enabled() and not torch.compiler.is_compiling():
             return _RecomputedScores.apply(query, keys, vector)
-        return scores_of(bend(query, keys), vector)
+        return scores_in_parts(query, keys, vector)
 
     def open_loop(self, source: AttendedSource, tape: WeightTape | None) -> OpenAdditive:
         keys = inside(source.keys)
@@ -183,5 +193,5 @@ class AdditiveAttention(Attention):
         weight, keys, vector, mask, tape = opened
         query = query.to(weight.dtype)
         if tape is None:
-            return masked_softmax(scores_of(bend(functional.linear(query, weight), keys), vector), mask)
+            return masked_softmax(scores_in_parts(functional.linear(query, weight), keys, vector), mask)
         return _Align.apply(query, weight, keys, vector, mask, tape)

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from hf_attention_zoo.attention import additive
 from hf_attention_zoo.attention.additive import AdditiveAttention, additive_scores_reference
 from hf_attention_zoo.attention.attention_base import masked_softmax
 from hf_attention_zoo.recurrent.weight_tape import WeightTape
@@ -59,6 +60,17 @@ def test_scores_of_all_queries_at_once_equal_the_formula() -> None:
     torch.testing.assert_close(grads, torch.autograd.grad(plain.exp().sum(), inputs), rtol=0, atol=1e-10)
     with torch.no_grad():
         torch.testing.assert_close(module.score(queries, keys), plain, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("elements", [1, 200, 1 << 18])
+def test_queries_in_parts_have_the_scores_of_all_at_once(monkeypatch: pytest.MonkeyPatch, elements: int) -> None:
+    monkeypatch.setitem(additive.PART_ELEMENTS, "cpu", elements)
+    module = mechanism()
+    queries, keys = torch.randn(4, 7, 3, dtype=torch.double), torch.randn(4, 5, 4, dtype=torch.double)
+    with torch.no_grad():
+        made = module.score(queries, keys)
+        wanted = additive_scores_reference(module.query_projection(queries), keys, module.score_vector)
+    torch.testing.assert_close(made, wanted, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
