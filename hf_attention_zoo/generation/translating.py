@@ -96,7 +96,10 @@ def decode_sequences(
     if rows.numel() == 0:
         return texts
     chosen = {name: tensor[rows] for name, tensor in inputs.items()}
-    weights = cross_attention(model, chosen, sequences[rows, :-1]).cpu()
+    # In some models the row that explains a word is the one of the step after its prediction: one step more is run.
+    shift = getattr(model, "unknown_word_alignment_shift", 0)
+    inputs_read = sequences[rows, : sequences.shape[1] - 1 + shift]
+    weights = cross_attention(model, chosen, inputs_read)[:, shift:].cpu()
     real = chosen["attention_mask"].bool().cpu()
     for place, row in enumerate(rows.tolist()):
         texts[row] = decode_replacing_unknown(

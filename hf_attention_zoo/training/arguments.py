@@ -125,6 +125,13 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
             "help": "Put a tenth of the weights in the place of a gradient that is not finite (the authors' code)."
         },
     )
+    halve_learning_rate_from: float | None = field(
+        default=None,
+        metadata={"help": "Halve the learning rate after this many epochs, in place of --lr_scheduler_type."},
+    )
+    halve_learning_rate_every: float = field(
+        default=1.0, metadata={"help": "Epochs between two halvings of the learning rate."}
+    )
     early_stopping_patience: int | None = field(
         default=None, metadata={"help": "Stop after this many evaluations without a better metric_for_best_model."}
     )
@@ -152,6 +159,10 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name}={value}; it must be at least 1, or left out")
+        if self.halve_learning_rate_from is not None and self.halve_learning_rate_from < 0:
+            raise ValueError(f"halve_learning_rate_from={self.halve_learning_rate_from}; it must be 0 epochs or more")
+        if self.halve_learning_rate_every <= 0:
+            raise ValueError(f"halve_learning_rate_every={self.halve_learning_rate_every}; it must be above 0 epochs")
         if self.early_stopping_patience is not None and self.eval_strategy == "no":
             raise ValueError("early_stopping_patience needs validations: set eval_strategy to steps or epoch")
 

@@ -26,6 +26,7 @@ from transformers.trainer_utils import EvalLoopOutput, has_length
 from hf_attention_zoo.data.token_budget import TokenBudgetBatchSampler, pair_lengths
 from hf_attention_zoo.evaluation.likelihood import sentence_nll
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
+from hf_attention_zoo.training.halving_schedule import halving_factor
 from hf_attention_zoo.training.optimizers import optimizer_class, shrink_on_bad_gradient
 
 
@@ -193,6 +194,22 @@ class ZooSeq2SeqTrainer(Seq2SeqTrainer):
             return self.accelerator.prepare(loader)
         finally:
             self.accelerator.even_batches = evened
+
+    # Schedule
+
+    def create_scheduler(self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None) -> Any:
+        """The scheduler of the arguments; a halving one counts epochs as shares of the steps of the whole run."""
+        first = self.args.halve_learning_rate_from
+        if first is None or self.lr_scheduler is not None:
+            return super().create_scheduler(num_training_steps, optimizer)
+        epochs_per_step = self.args.num_train_epochs / num_training_steps
+        every = self.args.halve_learning_rate_every
+        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
+            self.optimizer if optimizer is None else optimizer,
+            lambda step: halving_factor(step * epochs_per_step, first, every),
+        )
+        self._created_lr_scheduler = True
+        return self.lr_scheduler
 
     # Loss
 

@@ -18,6 +18,7 @@ OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
         "groundhog": {"decoder_timing": "groundhog", "biases": "groundhog", "output_rank": 6},
         "appendix": {"decoder_timing": "appendix", "biases": "none"},
     },
+    "luong": {"global": {"attention_score": "concat", "attention_window": "global", "input_feeding": False}},
     "rnn_encoder_decoder": {"groundhog": {"form": "groundhog", "output_rank": None}},
 }
 
@@ -78,6 +79,19 @@ class Maker:
     @property
     def config_class(self) -> type[Any]:
         return get_architecture(self.case.model_type).config_class
+
+    @property
+    def sums_to_one(self) -> bool:
+        """Whether the weights of a target word sum to 1; a Gaussian that is not normalised again makes them less."""
+        return getattr(self.case.config(), "attention_window", None) != "local-p"
+
+    def check_sums(self, weights: Tensor, tolerance: float) -> None:
+        """Weights (..., S) sum to 1, or to less where the model says so."""
+        sums = weights.float().sum(-1)
+        if self.sums_to_one:
+            torch.testing.assert_close(sums, torch.ones_like(sums), rtol=0, atol=tolerance)
+        else:
+            assert (sums > 0).all() and (sums <= 1 + tolerance).all() and sums.min() < 0.99
 
     def new(self, **changes: Any) -> Any:
         """A freshly initialised model in evaluation mode."""

@@ -17,6 +17,11 @@ from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM
 from hf_attention_zoo import get_architecture
 
 
+def same(logits: torch.Tensor, wanted: torch.Tensor) -> None:
+    """Equal up to rounding: torch's recurrent layers round by where their weights stand in memory."""
+    torch.testing.assert_close(logits, wanted, rtol=0, atol=1e-5)
+
+
 def logits_of(model: torch.nn.Module, maker: Maker) -> torch.Tensor:
     with torch.no_grad():
         return model(**maker.batch([5, 3])).logits
@@ -141,7 +146,7 @@ def test_a_model_loads_in_the_precision_that_it_was_saved_in(
 def test_a_model_survives_copying_and_pickling(seq2seq: Maker) -> None:
     model = seq2seq.model()
     for again in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
-        assert torch.equal(logits_of(again, seq2seq), logits_of(model, seq2seq))
+        same(logits_of(again, seq2seq), logits_of(model, seq2seq))
         assert again.generation_config.to_dict() == model.generation_config.to_dict()
 
 
@@ -149,7 +154,7 @@ def test_a_model_in_shards_is_the_same_model(seq2seq: Maker, tmp_path: Path) -> 
     model = seq2seq.model()
     model.save_pretrained(tmp_path, max_shard_size="4KB")
     assert len(list(tmp_path.glob("model-*.safetensors"))) > 1
-    assert torch.equal(logits_of(seq2seq.model_class.from_pretrained(tmp_path), seq2seq), logits_of(model, seq2seq))
+    same(logits_of(seq2seq.model_class.from_pretrained(tmp_path), seq2seq), logits_of(model, seq2seq))
 
 
 def test_encoder_decoder_and_tables_are_found(seq2seq: Maker) -> None:
@@ -170,9 +175,9 @@ def test_the_source_vocabulary_can_be_resized_alone(seq2seq: Maker, tmp_path: Pa
     assert table is model.get_input_embeddings()
     assert torch.equal(table.weight[: len(old)], old) and table.weight[len(old) :].isfinite().all()
     assert (model.config.vocab_size, model.config.decoder_vocab_size) == (len(old) + 5, before.shape[-1])
-    assert torch.equal(logits_of(model, seq2seq), before)
+    same(logits_of(model, seq2seq), before)
     model.save_pretrained(tmp_path)
-    assert torch.equal(logits_of(seq2seq.model_class.from_pretrained(tmp_path), seq2seq), before)
+    same(logits_of(seq2seq.model_class.from_pretrained(tmp_path), seq2seq), before)
 
 
 def test_the_target_vocabulary_can_be_resized_alone(seq2seq: Maker, tmp_path: Path) -> None:
@@ -186,7 +191,7 @@ def test_the_target_vocabulary_can_be_resized_alone(seq2seq: Maker, tmp_path: Pa
     words = model.generate(**seq2seq.sources([4, 2]), num_beams=3, max_new_tokens=5)
     assert words.max() < size + 5
     model.save_pretrained(tmp_path)
-    assert torch.equal(logits_of(seq2seq.model_class.from_pretrained(tmp_path), seq2seq), after)
+    same(logits_of(seq2seq.model_class.from_pretrained(tmp_path), seq2seq), after)
 
 
 def test_one_number_for_two_vocabularies_of_different_sizes_is_refused(seq2seq: Maker) -> None:
@@ -205,13 +210,16 @@ def test_vocabularies_of_one_size_are_resized_together(seq2seq: Maker) -> None:
     after = logits_of(model, seq2seq)
     torch.testing.assert_close(after[..., :size], before)
     model.resize_token_embeddings(size)
-    assert torch.equal(logits_of(model, seq2seq), before)
+    same(logits_of(model, seq2seq), before)
 
 
 def tied(maker: Maker) -> torch.nn.Module:
-    """A tied model: where the output layer needs a width, it gets that of the embedding."""
+    """A tied model, whose output layer and embedding have one width."""
     config = maker.case.config()
-    options = {"output_rank": config.embedding_size} if hasattr(config, "output_rank") else {}
+    if hasattr(config, "output_rank"):
+        options = {"output_rank": config.embedding_size}
+    else:
+        options = {"embedding_size": config.hidden_size}
     return maker.model(tie_word_embeddings=True, **options)
 
 
@@ -223,7 +231,7 @@ def test_tied_tables_are_one_table_also_after_loading_and_resizing(seq2seq: Make
     assert "lm_head.weight" not in load_file(tmp_path / "model.safetensors")
     again = seq2seq.model_class.from_pretrained(tmp_path)
     assert again.lm_head.weight is again.get_decoder_input_embeddings().weight
-    assert torch.equal(logits_of(again, seq2seq), logits_of(model, seq2seq))
+    same(logits_of(again, seq2seq), logits_of(model, seq2seq))
     again.resize_target_embeddings(50)
     assert again.lm_head.weight is again.get_decoder_input_embeddings().weight
     assert again.lm_head.weight.shape[0] == logits_of(again, seq2seq).shape[-1] == 50

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hf_attention_zoo.models.small_recipes import small_recipes
+
 BIBTEX = """@inproceedings{sutskever2014sequence,
   title     = {Sequence to Sequence Learning with Neural Networks},
   author    = {Ilya Sutskever and Oriol Vinyals and Quoc V. Le},
@@ -53,22 +55,25 @@ REPORTED_RESULTS: list[dict[str, Any]] = [
 
 _SEARCH = {"num_beams": 12, "length_penalty": 0.0, "early_stopping": "never"}
 
+_BATCH = 128
+_SMALL = {"num_hidden_layers": 2, "dropout": 0.2}
+
 RECIPES: dict[str, dict[str, Any]] = {
-    # Section 3.4. The rate is 0.7 for 5 epochs and is then halved every half epoch; training ends at 7.5. The loss is
-    # summed over a sentence's words and divided by the number of sentences: the clipping threshold refers to that.
+    # Section 3.4. The paper's loss, and with it its rate of 0.7 and its threshold of 5, is the sum over words divided
+    # by the 128 sentences of a batch. Here the sum is not divided: the rate is, and the threshold is as much larger.
     "paper": {
-        "description": "As in the paper: SGD at 0.7 without momentum, halved every half epoch from the fifth, "
+        "description": "as in the paper: SGD at 0.7 without momentum, halved every half epoch from the fifth, "
         "clipping to 5 on the loss per sentence, batches of 128 pairs of similar length",
         "config": {},
         "tokenizer": {"kind": "word", "vocab_size": 160_000, "target_vocab_size": 80_000, "shared": False},
-        "generation": dict(_SEARCH),
+        "generation": _SEARCH,
         "data": {},
         "training": {
             "optim": "sgd",
-            "learning_rate": 0.7,
-            "loss_scale": "sentence_mean",
-            "max_grad_norm": 5.0,
-            "per_device_train_batch_size": 128,
+            "loss_scale": "batch_sum",
+            "learning_rate": 0.7 / _BATCH,
+            "max_grad_norm": 5.0 * _BATCH,
+            "per_device_train_batch_size": _BATCH,
             "pool_batches": 20,
             "halve_learning_rate_from": 5.0,
             "halve_learning_rate_every": 0.5,
@@ -76,27 +81,9 @@ RECIPES: dict[str, dict[str, Any]] = {
             "num_train_epochs": 7.5,
         },
     },
-    "small": {
-        "description": "For one processor and some ten thousand short pairs: 2 layers of 256, Adam, dropout",
-        "config": {
-            "embedding_size": 256,
-            "hidden_size": 256,
-            "num_hidden_layers": 2,
-            "dropout": 0.3,
-        },
-        "tokenizer": {"kind": "subword", "vocab_size": 4000, "shared": False},
-        "generation": {"num_beams": 5, "length_penalty": 0.0, "early_stopping": "never"},
-        "data": {},
-        "training": {
-            "optim": "adamw_torch",
-            "learning_rate": 2e-3,
-            "lr_scheduler_type": "linear",
-            "warmup_steps": 100,
-            "label_smoothing_factor": 0.1,
-            "max_grad_norm": 1.0,
-            "max_tokens_per_batch": 2048,
-            "weight_decay": 0.0,
-            "num_train_epochs": 10,
-        },
-    },
+    **small_recipes(
+        {"embedding_size": 256, "hidden_size": 320, **_SMALL},
+        {"embedding_size": 128, "hidden_size": 192, **_SMALL},
+        generation={"num_beams": 5, "length_penalty": 0.0, "early_stopping": "never"},
+    ),
 }
