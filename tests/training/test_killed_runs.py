@@ -28,8 +28,8 @@ def log_of(folder: Path) -> list[tuple[int, float]]:
 def test_kill_minus_nine_and_rerun_give_the_losses_of_an_undisturbed_run(
     tiny_run: Callable[..., list[str]], tmp_path: Path
 ) -> None:
-    flags = ("--max_tokens_per_batch", "60", "--num_train_epochs", "30", "--config.dropout", "0.2")
-    saves = ("--save_strategy", "steps", "--save_steps", "7", "--save_total_limit", "3")
+    flags = ("--max_tokens_per_batch", "60", "--num_train_epochs", "20", "--config.dropout", "0.2")
+    saves = ("--save_strategy", "steps", "--save_steps", "11", "--save_total_limit", "2")
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
 
     def start(folder: str) -> subprocess.Popen[bytes]:

@@ -131,6 +131,6 @@ RECIPES: dict[str, dict[str, Any]] = {
         "tokenizer": _subwords(3000),
         "generation": {"num_beams": 5},
         "data": {"dataset": "translation_de_en", "source_lang": "de", "target_lang": "en", "max_words": 10},
-        "training": {**_adam(3e-3, 500), **_FOUR_TIMES, "num_train_epochs": 7},
+        "training": {**_adam(3e-3, 500), **_FOUR_TIMES, "num_train_epochs": 5},
     },
 }
