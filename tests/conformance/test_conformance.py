@@ -9,6 +9,7 @@ overridden, and why:
 - `_check_past_key_values_for_generate`: theirs looks for keys and values per layer; a recurrent state has none.
 - `test_resize_tokens_embeddings`: theirs runs whole, but its last model has two vocabularies of different sizes, for
   which one number is refused.
+- `test_generate_without_input_ids`: theirs lets an encoder read the start symbol; here a missing source is refused.
 - `has_attentions = False`: theirs means self-attention. Cross-attention is tested in `tests/models`.
 """
 
@@ -119,6 +120,11 @@ def build_case(row: Architecture, config: pytest.Config) -> type[unittest.TestCa
                 target = model.get_decoder_input_embeddings()(inputs.pop("decoder_input_ids"))
                 made = model(**inputs, inputs_embeds=source, decoder_inputs_embeds=target)[0]
             torch.testing.assert_close(made, wanted)
+
+        def test_generate_without_input_ids(self) -> None:
+            config, _ = self.model_tester.prepare_config_and_inputs_for_common()
+            with self.assertRaisesRegex(ValueError, "without a source"):
+                head(config).generate(max_new_tokens=3)
 
         def _check_encoder_hidden_states_for_generate(
             self, hidden_states: tuple[torch.Tensor, ...], batch_size: int, config: Any, prompt_length: int
