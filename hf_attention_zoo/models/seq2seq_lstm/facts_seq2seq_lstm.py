@@ -24,7 +24,7 @@ TINY_CONFIG: dict[str, Any] = {
     "vocab_size": 48,
     "decoder_vocab_size": 40,
     "embedding_size": 8,
-    "hidden_size": 12,
+    "hidden_size": 14,
     "num_hidden_layers": 2,
 }
 
@@ -65,7 +65,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "description": "as in the paper: SGD at 0.7 without momentum, halved every half epoch from the fifth, "
         "clipping to 5 on the loss per sentence, batches of 128 pairs of similar length",
         "config": {},
-        "tokenizer": {"kind": "word", "vocab_size": 160_000, "target_vocab_size": 80_000, "shared": False},
+        "tokenizer": {"kind": "word", "vocab_size": 160_004, "target_vocab_size": 80_004, "shared": False},
         "generation": _SEARCH,
         "data": {},
         "training": {
