@@ -42,6 +42,11 @@ DECODING_FIELDS = (
 )
 
 
+def process_state() -> PartialState:
+    """Which process this is of how many. Without an accelerator the processes must be told to meet on the CPU."""
+    return PartialState(cpu=not torch.accelerator.is_available())
+
+
 def load_checkpoint(folder: str | Path, device: str | torch.device | None = None) -> tuple[Any, Any]:
     """Model (in evaluation mode) and tokenizer of a folder or Hub id.
 
@@ -52,7 +57,7 @@ def load_checkpoint(folder: str | Path, device: str | torch.device | None = None
         raise ValueError(f"no such folder: {folder}")
     if path.is_dir() and not (path / "config.json").is_file():
         raise ValueError(f"{folder} holds no model (no config.json); is the training finished?")
-    model = AutoModelForSeq2SeqLM.from_pretrained(folder).to(device or PartialState().device).eval()
+    model = AutoModelForSeq2SeqLM.from_pretrained(folder).to(device or process_state().device).eval()
     return model, AutoTokenizer.from_pretrained(folder)
 
 
@@ -121,7 +126,7 @@ def evaluate_checkpoint(
     Raises:
         ValueError: no such folder, data set or split, or settings that `generate` does not know.
     """
-    state = PartialState()
+    state = process_state()
     model, tokenizer = load_checkpoint(folder)
     trained = read_json(Path(folder) / FACTS_FILE).get("arguments", {})
     if dataset is None:
@@ -277,6 +282,6 @@ def main(argv: Sequence[str] | None = None, program: str = "attention-zoo evalua
         **options,
         **dotted["generation"],
     )
-    if PartialState().is_main_process:
+    if process_state().is_main_process:
         print(summary(metrics))
     return 0
