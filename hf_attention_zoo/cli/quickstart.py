@@ -95,7 +95,8 @@ def train(row: Architecture, recipe: str, folder: Path, options: argparse.Namesp
     if (folder / FACTS_FILE).is_file() and not options.overwrite_output_dir:
         print(f"{folder} holds the finished training of an earlier start; --overwrite_output_dir trains anew")
         return
-    argv = [row.model_type, "--recipe", recipe, "--output_dir", str(folder)]
+    # The bar is wanted although the libraries are silenced, which would turn it off.
+    argv = [row.model_type, "--recipe", recipe, "--output_dir", str(folder), "--disable_tqdm", "False"]
     for name in ("source_lang", "target_lang", "seed"):
         if getattr(options, name) is not None:
             argv += [f"--{name}", str(getattr(options, name))]

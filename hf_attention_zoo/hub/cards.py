@@ -372,7 +372,9 @@ def usage(checkpoint: Checkpoint) -> str:
         f"tokenizer = AutoTokenizer.from_pretrained({name})",
     ]
     if has_alignment(checkpoint):
-        lines.append(f"hf_attention_zoo.align(model, tokenizer, [{text}], num_beams=4)[0].plot('alignment.png')")
+        beams = ((checkpoint.metrics or {}).get("decoding") or {}).get("num_beams", 5)
+        lines.append(f"(alignment,) = hf_attention_zoo.align(model, tokenizer, [{text}], num_beams={beams})")
+        lines.append('alignment.plot("alignment.png")')
     lines.append("```")
     if "auto_map" in checkpoint.config:
         lines += [

@@ -31,7 +31,8 @@ def test_the_quick_start_does_every_step(tmp_path: Path, capsys: pytest.CaptureF
     folder = tmp_path / "quick"
     command = ["quickstart", "--output_dir", str(folder), "--seed", "1", *TINY]
     assert main([*command, "--max_steps", "2", "--max_train_samples", "60", "--max_eval_samples", "10"]) == 0
-    printed = capsys.readouterr().out
+    printed, bar = capsys.readouterr()
+    assert "training: " in bar and "2/2" in bar
     for part in ("BLEU", "nrefs:1", "chrF", "copying the source", "fresh process", "reference:", "use it in Python"):
         assert part in printed
     assert printed.count("    -> ") == 5

@@ -90,7 +90,7 @@ def _paper(description: str, config: dict[str, Any], epochs: int, halve_from: fl
     return {
         "description": description,
         "config": config,
-        "tokenizer": {"kind": "word", "vocab_size": 50_000, "target_vocab_size": 50_000, "shared": False},
+        "tokenizer": {"kind": "word", "vocab_size": 50_004, "target_vocab_size": 50_004, "shared": False},
         "generation": {"num_beams": 12, "length_penalty": 0.0, "early_stopping": "never"},
         "data": {"max_words": 50},
         "training": {

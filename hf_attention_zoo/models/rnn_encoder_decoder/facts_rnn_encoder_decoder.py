@@ -60,7 +60,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "description": "as in the paper: phrase pairs of at most 30 words, Adadelta, summed loss, clipping to 1, "
         "batches of 64",
         "config": {},
-        "tokenizer": {"kind": "word", "vocab_size": 15_001, "target_vocab_size": 15_001, "shared": False},
+        "tokenizer": {"kind": "word", "vocab_size": 15_004, "target_vocab_size": 15_004, "shared": False},
         "generation": {"length_penalty": 0.0, "early_stopping": "never", "num_beams": 10},
         "data": {"max_words": 30},
         "training": {

@@ -45,7 +45,10 @@ def _paper(max_words: int) -> dict[str, Any]:
     return {
         "description": f"RNNsearch-{max_words} as in the paper: Adadelta, summed loss, clipping to 1, batches of 80",
         "config": {},
-        "tokenizer": {"kind": "word", "vocab_size": 30_000, "target_vocab_size": 30_000, "shared": False},
+        # the 30,000 most frequent words, and rows for pad, unknown, start and end
+        "tokenizer": {"kind": "word", "vocab_size": 30_004, "target_vocab_size": 30_004, "shared": False},
+        # un-normalised search; the authors' tests use ten beams
+        "generation": {"num_beams": 10, "length_penalty": 0.0, "early_stopping": "never"},
         "data": {"max_words": max_words},
         "training": {
             "optimizer": "adadelta",
