@@ -10,6 +10,8 @@ overridden, and why:
 - `test_resize_tokens_embeddings`: theirs runs whole, but its last model has two vocabularies of different sizes, for
   which one number is refused.
 - `test_generate_without_input_ids`: theirs lets an encoder read the start symbol; here a missing source is refused.
+- `expected_num_hidden_layers = 2`: hidden states are the embeddings and the top states; torch's stacked recurrent
+  layers do not give those in between.
 - `has_attentions = False`: theirs means self-attention. Cross-attention is tested in `tests/models`.
 """
 
@@ -47,6 +49,7 @@ class TinyInputs:
         config = self.get_config()
         self.hidden_size = config.hidden_size
         self.num_hidden_layers = getattr(config, "num_hidden_layers", 1)
+        self.expected_num_hidden_layers = 2
         self.num_attention_heads = getattr(config, "num_attention_heads", 1)
 
     def get_config(self) -> Any:
