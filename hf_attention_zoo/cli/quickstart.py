@@ -6,6 +6,7 @@ process, has five held-out sentences translated there and, of models with attent
 """
 
 import argparse
+import os
 import shlex
 import sys
 import time
@@ -108,6 +109,19 @@ def train(row: Architecture, recipe: str, folder: Path, options: argparse.Namesp
     print(f", validation BLEU {result.metrics['eval_bleu']:.1f}" if "eval_bleu" in result.metrics else "")
 
 
+def use_one_thread() -> None:
+    """One thread, here and in the fresh process, unless OMP_NUM_THREADS says otherwise.
+
+    The products of these small models are too short to share: two threads gain next to nothing on two idle cores, and
+    where another program wants a core they wait for each other, up to ten times as long.
+    """
+    import torch
+
+    if "OMP_NUM_THREADS" not in os.environ:
+        os.environ["OMP_NUM_THREADS"] = "1"
+        torch.set_num_threads(1)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The flags of `attention-zoo quickstart`."""
     parser = argparse.ArgumentParser(
@@ -154,6 +168,7 @@ def _run(
     from hf_attention_zoo.training.output_folder import TrainingStopped, checkpoints
 
     silence_libraries()
+    use_one_thread()
     sample = get_sample(options.sample)
     print(
         f"{row.config_class.__name__.removesuffix('Config')} ({row.authors[0]} et al., {row.year}) on {sample.title}"
