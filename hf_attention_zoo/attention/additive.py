@@ -31,9 +31,27 @@ def inside(tensor: Tensor) -> Tensor:
     return tensor if tensor.dtype in HALF_PRECISION else 2 * tensor
 
 
-def bend(query: Tensor, keys: Tensor) -> Tensor:
-    """y of every query and key given as `inside`: (B, N, A), (B, S, A) -> (B, N, S, A)."""
-    total = query[:, :, None] + keys[:, None]
+class Scratch:
+    """The one (B, N, S, A) tensor that the steps of a loop take turns to use, forwards and backwards.
+
+    With a new one each step the small tensors that steps keep would lie between them and break up the heap.
+    """
+
+    def __init__(self) -> None:
+        self.tensor: Tensor | None = None
+
+    def fitting(self, query: Tensor, keys: Tensor) -> Tensor:
+        """(B, N, S, A) of any content for queries (B, N, A) and keys (B, S, A)."""
+        shape = (*query.shape[:2], *keys.shape[1:])
+        if self.tensor is None or self.tensor.shape != shape:
+            self.tensor = keys.new_empty(shape)
+        return self.tensor
+
+
+def bend(query: Tensor, keys: Tensor, scratch: Scratch | None = None) -> Tensor:
+    """y of every query and key given as `inside`: (B, N, A), (B, S, A) -> (B, N, S, A), in `scratch` if given."""
+    out = None if scratch is None else scratch.fitting(query, keys)
+    total = torch.add(query[:, :, None], keys[:, None], out=out)
     return total.tanh_() if total.dtype in HALF_PRECISION else total.sigmoid_()
 
 
@@ -59,9 +77,11 @@ class BentGradients(NamedTuple):
     vector: Tensor  # (A)  d loss / d v
 
 
-def scores_backward(grad: Tensor, query: Tensor, keys: Tensor, vector: Tensor) -> BentGradients:
+def scores_backward(
+    grad: Tensor, query: Tensor, keys: Tensor, vector: Tensor, scratch: Scratch | None = None
+) -> BentGradients:
     """d loss / d score (B, N, S) -> what it is for the rest; y is computed again."""
-    bent = bend(query, keys)
+    bent = bend(query, keys, scratch)
     rows, queries, length, size = bent.shape
     grad_vector = (grad.reshape(1, -1) @ bent.view(-1, size))[0]  # sum g y
     if bent.dtype in HALF_PRECISION:
@@ -120,12 +140,19 @@ class _Align(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, query: Tensor, weight: Tensor, keys: Tensor, vector: Tensor, mask: Tensor, tape: WeightTape
+        ctx: Any,
+        query: Tensor,
+        weight: Tensor,
+        keys: Tensor,
+        vector: Tensor,
+        mask: Tensor,
+        tape: WeightTape,
+        scratch: Scratch,
     ) -> Tensor:
         projected = functional.linear(query, weight)
-        alignment = masked_softmax(scores_of(bend(projected, keys), vector), mask)
+        alignment = masked_softmax(scores_of(bend(projected, keys, scratch), vector), mask)
         ctx.save_for_backward(query, weight, projected, keys, vector, alignment)
-        ctx.tape = tape
+        ctx.tape, ctx.scratch = tape, scratch
         return alignment
 
     @staticmethod
@@ -134,12 +161,12 @@ class _Align(torch.autograd.Function):
         query, weight, projected, keys, vector, alignment = ctx.saved_tensors
         share = grad * alignment
         grad = torch.addcmul(share, alignment, share.sum(-1, keepdim=True), value=-1)  # d loss / d score, (B, N, S)
-        back = scores_backward(grad, projected, keys, vector)
+        back = scores_backward(grad, projected, keys, vector, ctx.scratch)
         if ctx.needs_input_grad[1]:
             ctx.tape.record(weight, query.flatten(0, 1), back.query.flatten(0, 1))
         if ctx.needs_input_grad[2]:
             ctx.tape.record(keys, grad, back.slope, back.factor)
-        return back.query @ weight, None, None, back.vector, None, None
+        return back.query @ weight, None, None, back.vector, None, None, None
 
 
 class OpenAdditive(NamedTuple):
@@ -150,6 +177,7 @@ class OpenAdditive(NamedTuple):
     vector: Tensor  # (A)
     mask: Tensor  # (B, 1, S), true at real positions
     tape: WeightTape | None
+    scratch: Scratch
 
 
 class AdditiveAttention(Attention):
@@ -187,11 +215,11 @@ class AdditiveAttention(Attention):
         weight = inside(in_autocast_dtype(self.query_projection.weight))
         if tape is not None:
             keys, weight = tape.open(keys, KeyGradient), tape.open(weight)
-        return OpenAdditive(weight, keys, self.score_vector.to(keys.dtype), source.mask[:, None], tape)
+        return OpenAdditive(weight, keys, self.score_vector.to(keys.dtype), source.mask[:, None], tape, Scratch())
 
     def align(self, query: Tensor, opened: OpenAdditive) -> Tensor:
-        weight, keys, vector, mask, tape = opened
+        weight, keys, vector, mask, tape, scratch = opened
         query = query.to(weight.dtype)
         if tape is None:
             return masked_softmax(scores_in_parts(functional.linear(query, weight), keys, vector), mask)
-        return _Align.apply(query, weight, keys, vector, mask, tape)
+        return _Align.apply(query, weight, keys, vector, mask, tape, scratch)
