@@ -23,6 +23,7 @@ _PUBLIC = {
     "align": "hf_attention_zoo.alignment.aligning",
     "Alignment": "hf_attention_zoo.alignment.aligned",
     "translate": "hf_attention_zoo.generation.translating",
+    "TranslationEnsemble": "hf_attention_zoo.generation.ensemble",
     "score": "hf_attention_zoo.evaluation.phrase_scoring",
     "load_data": "hf_attention_zoo.data.loading",
     "list_samples": "hf_attention_zoo.data.samples",

@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "translate": ("hf_attention_zoo.cli.translate_text", "translate a text, a file or standard input"),
     "align": ("hf_attention_zoo.cli.align_text", "draw which source words each target word attends to"),
     "score": ("hf_attention_zoo.cli.score_pairs", "log p(target | source) of the pairs in a file"),
+    "aer": ("hf_attention_zoo.evaluation.alignment_error_rate", "score alignments against sure and possible links"),
     "card": ("hf_attention_zoo.cli.write_model_card", "write the model card of a folder"),
     "export": ("hf_attention_zoo.cli.export_folder", "copy a model folder, with its code if wanted"),
     "publish": ("hf_attention_zoo.cli.publish_folder", "send a model folder to the Hub"),
