@@ -42,7 +42,9 @@ def history(folder: Path) -> list[tuple[float, float]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pools", [(), ("--pool_batches", "4")], ids=["random batches", "sorted pools"])
+@pytest.mark.parametrize(
+    "pools", [(), ("--pool_batches", "4", "--max_train_samples", "56")], ids=["random batches", "sorted pools"]
+)
 def test_two_processes_give_the_losses_of_one_with_the_doubled_batch(
     tiny_run: Arguments, tmp_path: Path, pools: tuple[str, ...]
 ) -> None:
