@@ -31,7 +31,7 @@ from hf_attention_zoo.models.rnnsearch.configuration_rnnsearch import RNNsearchC
 from hf_attention_zoo.recurrent.bidirectional import BidirectionalGatedEncoder, first_real_position
 from hf_attention_zoo.recurrent.decoder_loop import State, unroll
 from hf_attention_zoo.recurrent.decoding_state import DecodingState
-from hf_attention_zoo.recurrent.encoder_decoder import TranslationHead
+from hf_attention_zoo.recurrent.encoder_decoder import TranslationHead, check_rows
 from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_
 from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 from hf_attention_zoo.recurrent.readout import MaxoutReadout
@@ -167,11 +167,7 @@ class RNNsearchDecoder(RNNsearchPreTrainedModel):
             context_units = self.readout.project(2, encoder_hidden_states)  # C_o h_j, (B, S, 2l)
             state = self.begin(encoder_hidden_states, mask, hypotheses_per_source)
         sources = source.values.shape[0]
-        if words.shape[0] % sources or state["hidden"].shape[0] != words.shape[0]:
-            raise ValueError(
-                f"{words.shape[0]} target rows for {sources} sources with {hypotheses_per_source} hypotheses each; "
-                "give one target row per source"
-            )
+        check_rows(words.shape[0], sources, state["hidden"].shape[0])
         weights = self.unit.open_weights()
         gates = open_mixture(context_gates, weights.tape)
         opened = self.attention.open_loop(source, weights.tape)
