@@ -73,17 +73,6 @@ def plan_reading(mask: Tensor, has_end: Tensor, *, reverse: bool, read_end: bool
     return ReadingPlan(order, lengths, read)
 
 
-def take(vectors: Tensor, order: Tensor) -> Tensor:
-    """Rows of (B, S, D) in the (B, S) order given."""
-    return vectors.gather(1, order[..., None].expand(-1, -1, vectors.shape[-1]))
-
-
-def put_back(vectors: Tensor, order: Tensor) -> Tensor:
-    """The inverse of `take`."""
-    steps = torch.arange(order.shape[1], device=order.device).expand_as(order)
-    return take(vectors, torch.empty_like(order).scatter_(1, order, steps))
-
-
 def check_something_is_read(plan: ReadingPlan) -> None:
     """Every row has a token, or ValueError: for models to which nothing of the source is known but its last state."""
     if not bool(plan.lengths.all()):

@@ -5,13 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_attention_zoo.recurrent.reversing import (
-    check_something_is_read,
-    ends_with_symbol,
-    plan_reading,
-    put_back,
-    take,
-)
+from hf_attention_zoo.recurrent.bidirectional import put_back, take
+from hf_attention_zoo.recurrent.reversing import check_something_is_read, ends_with_symbol, plan_reading
 
 IDS = torch.tensor([[5, 6, 7, 3, 0, 0], [0, 0, 8, 9, 4, 3], [0, 3, 0, 0, 0, 0], [4, 0, 5, 0, 6, 0]])
 MASK = (IDS != 0).long()

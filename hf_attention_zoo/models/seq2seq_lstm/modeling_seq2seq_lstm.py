@@ -24,15 +24,10 @@ from transformers.utils import can_return_tuple
 
 from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
 from hf_attention_zoo.models.seq2seq_lstm.configuration_seq2seq_lstm import Seq2SeqLSTMConfig
+from hf_attention_zoo.recurrent.bidirectional import put_back, take
 from hf_attention_zoo.recurrent.decoding_state import DecodingState
 from hf_attention_zoo.recurrent.encoder_decoder import EncoderDecoderBody, EncoderStates, TranslationHead, check_rows
-from hf_attention_zoo.recurrent.reversing import (
-    check_something_is_read,
-    ends_with_symbol,
-    plan_reading,
-    put_back,
-    take,
-)
+from hf_attention_zoo.recurrent.reversing import check_something_is_read, ends_with_symbol, plan_reading
 from hf_attention_zoo.recurrent.seq2seq_inputs import check_vectors, encoder_mask, one_of
 from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM, split_layers
 
