@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import torch
 from transformers import Seq2SeqTrainingArguments
 
+from hf_attention_zoo.training.label_smoothing import SMOOTHING_DISTRIBUTIONS, UNIFORM
 from hf_attention_zoo.training.optimizers import check_optimizer
 
 LOSS_SCALES = ("token_mean", "batch_sum")
@@ -101,7 +102,10 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
     )
     max_tokens_per_batch: int | None = field(
         default=None,
-        metadata={"help": "Batches hold at most this many padded tokens per device, on the longer side of the pair."},
+        metadata={
+            "help": "Batches hold at most this many padded tokens per device on the longer side of the pair: at most "
+            "so many source tokens and at most so many target tokens."
+        },
     )
     pool_batches: int | None = field(
         default=None,
@@ -132,6 +136,26 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
     halve_learning_rate_every: float = field(
         default=1.0, metadata={"help": "Epochs between two halvings of the learning rate."}
     )
+    noam_schedule: bool = field(
+        default=False,
+        metadata={
+            "help": "Rate of Vaswani et al. 2017, learning_rate * d_model^-0.5 * min(step^-0.5, step * "
+            "warmup_steps^-1.5), in place of --lr_scheduler_type; learning_rate 1 is the paper's. d_model is the "
+            "model's."
+        },
+    )
+    label_smoothing_distribution: str = field(
+        default=UNIFORM,
+        metadata={
+            "help": "Where the share label_smoothing_factor goes: to all classes alike (uniform, as in transformers), "
+            "or away from the label to the other classes (other_classes, as in the Transformer authors' code).",
+            "choices": SMOOTHING_DISTRIBUTIONS,
+        },
+    )
+    average_last_checkpoints: int | None = field(
+        default=None,
+        metadata={"help": "Save the mean of the weights of the last N checkpoints as the final model."},
+    )
     early_stopping_patience: int | None = field(
         default=None, metadata={"help": "Stop after this many evaluations without a better metric_for_best_model."}
     )
@@ -155,7 +179,7 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
             raise ValueError(f"loss_scale={self.loss_scale!r}; it is one of {', '.join(LOSS_SCALES)}")
         if self.optimizer is not None:
             check_optimizer(self.optimizer)
-        for name in ("max_tokens_per_batch", "pool_batches", "early_stopping_patience"):
+        for name in ("max_tokens_per_batch", "pool_batches", "early_stopping_patience", "average_last_checkpoints"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name}={value}; it must be at least 1, or left out")
@@ -163,8 +187,44 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
             raise ValueError(f"halve_learning_rate_from={self.halve_learning_rate_from}; it must be 0 epochs or more")
         if self.halve_learning_rate_every <= 0:
             raise ValueError(f"halve_learning_rate_every={self.halve_learning_rate_every}; it must be above 0 epochs")
+        if self.noam_schedule:
+            self._check_noam_schedule()
+        if self.label_smoothing_distribution not in SMOOTHING_DISTRIBUTIONS:
+            raise ValueError(
+                f"label_smoothing_distribution={self.label_smoothing_distribution!r}; it is one of "
+                f"{', '.join(SMOOTHING_DISTRIBUTIONS)}"
+            )
+        if self.average_last_checkpoints is not None:
+            self._check_averaging(self.average_last_checkpoints)
         if self.early_stopping_patience is not None and self.eval_strategy == "no":
             raise ValueError("early_stopping_patience needs validations: set eval_strategy to steps or epoch")
+
+    def _check_noam_schedule(self) -> None:
+        if self.halve_learning_rate_from is not None:
+            raise ValueError("noam_schedule and halve_learning_rate_from are two schedules; choose one of them")
+        if self.warmup_steps < 1 or self.warmup_steps != int(self.warmup_steps):
+            raise ValueError(
+                f"noam_schedule with warmup_steps={self.warmup_steps}; it needs a whole number of steps, 4000 in the "
+                "paper"
+            )
+
+    def _check_averaging(self, last: int) -> None:
+        if str(getattr(self.save_strategy, "value", self.save_strategy)) == "no":
+            raise ValueError(f"average_last_checkpoints={last} needs checkpoints: set save_strategy to steps or epoch")
+        if self.load_best_model_at_end:
+            raise ValueError(
+                f"average_last_checkpoints={last} and load_best_model_at_end both choose the final weights; give "
+                "--load_best_model_at_end False, or average later with `attention-zoo average`"
+            )
+        if self.save_total_limit is not None and self.save_total_limit < last:
+            raise ValueError(
+                f"average_last_checkpoints={last}, but save_total_limit={self.save_total_limit} keeps fewer; raise it"
+            )
+        if self.fsdp:
+            raise ValueError(
+                "average_last_checkpoints does not work on sharded models (fsdp); train without it and run "
+                "`attention-zoo average` afterwards"
+            )
 
     @property
     def sorts_batches(self) -> bool:

@@ -153,6 +153,7 @@ def run_training(
         "tokenizer": plan.tokenizer,
         "validation": {name.removeprefix("eval_"): value for name, value in metrics.items()},
         "best_validation": trainer.state.best_metric,
+        "averaged_checkpoints": trainer.averaging.steps if trainer.averaging is not None else None,
     }
     if args.process_index == 0:
         write_json(folder / FACTS_FILE, {name: value for name, value in facts.items() if value is not None})

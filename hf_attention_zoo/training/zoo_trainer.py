@@ -26,7 +26,10 @@ from transformers.trainer_utils import EvalLoopOutput, has_length
 from hf_attention_zoo.data.token_budget import TokenBudgetBatchSampler, pair_lengths
 from hf_attention_zoo.evaluation.likelihood import sentence_nll
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
+from hf_attention_zoo.training.checkpoint_averaging import AverageLastCheckpoints
 from hf_attention_zoo.training.halving_schedule import halving_factor
+from hf_attention_zoo.training.label_smoothing import OTHER_CLASSES, OtherClassesSmoother
+from hf_attention_zoo.training.noam_schedule import model_width, noam_rate
 from hf_attention_zoo.training.optimizers import optimizer_class, shrink_on_bad_gradient
 
 
@@ -122,6 +125,12 @@ class ZooSeq2SeqTrainer(Seq2SeqTrainer):
         if self.args.optimizer is not None:
             self.optimizer_cls_and_kwargs = optimizer_class(self.args.optimizer, self.args)
         self.add_callback(Stopwatch())
+        if self.label_smoother is not None and self.args.label_smoothing_distribution == OTHER_CLASSES:
+            self.label_smoother = OtherClassesSmoother(self.args.label_smoothing_factor)
+        self.averaging: AverageLastCheckpoints | None = None
+        if self.args.average_last_checkpoints is not None:
+            self.averaging = AverageLastCheckpoints(self.args.average_last_checkpoints)
+            self.add_callback(self.averaging)
         if self.args.shrink_on_bad_gradient:
             self.add_callback(ShrinkOnBadGradient())
         if self.args.sorts_batches and self.train_dataset is not None and not has_length(self.train_dataset):
@@ -199,17 +208,26 @@ class ZooSeq2SeqTrainer(Seq2SeqTrainer):
 
     def create_scheduler(self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None) -> Any:
         """The scheduler of the arguments; a halving one counts epochs as shares of the steps of the whole run."""
-        first = self.args.halve_learning_rate_from
-        if first is None or self.lr_scheduler is not None:
+        factor = None if self.lr_scheduler is not None else self._rate_factor(num_training_steps)
+        if factor is None:
             return super().create_scheduler(num_training_steps, optimizer)
-        epochs_per_step = self.args.num_train_epochs / num_training_steps
-        every = self.args.halve_learning_rate_every
         self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
-            self.optimizer if optimizer is None else optimizer,
-            lambda step: halving_factor(step * epochs_per_step, first, every),
+            self.optimizer if optimizer is None else optimizer, factor
         )
         self._created_lr_scheduler = True
         return self.lr_scheduler
+
+    def _rate_factor(self, num_training_steps: int) -> Callable[[int], float] | None:
+        """Updates done -> factor on the learning rate of the next one; None for transformers' own schedules."""
+        if self.args.noam_schedule:
+            width, warmup = model_width(self.model.config), int(self.args.warmup_steps)
+            return lambda done: noam_rate(done + 1, width, warmup)
+        first = self.args.halve_learning_rate_from
+        if first is None:
+            return None
+        epochs_per_step = self.args.num_train_epochs / num_training_steps
+        every = self.args.halve_learning_rate_every
+        return lambda done: halving_factor(done * epochs_per_step, first, every)
 
     # Loss
 

@@ -200,3 +200,26 @@ def test_every_parameter_gets_a_gradient(tmp_path: Path) -> None:
         parameter.grad is not None and parameter.grad.abs().sum() > 0 for parameter in trainer.model.parameters()
     )
     assert trainer.args.ddp_find_unused_parameters is False
+
+
+def test_the_logged_loss_is_smoothed_as_the_transformers_authors_do(tmp_path: Path) -> None:
+    data = pairs(5)
+    trainer = build(
+        tmp_path,
+        data,
+        max_steps=1,
+        per_device_train_batch_size=5,
+        label_smoothing_factor=0.2,
+        label_smoothing_distribution="other_classes",
+    )
+    total, count = 0.0, 0
+    for row in data:
+        labels = torch.tensor([row["labels"]])
+        with torch.no_grad():
+            scores = trainer.model(input_ids=torch.tensor([row["input_ids"]]), labels=labels).logits.log_softmax(-1)
+        at_label = scores.gather(2, labels[..., None]).sum()
+        share = 0.2 / (scores.shape[-1] - 1)
+        total -= (0.8 * at_label + share * (scores.sum() - at_label)).item()
+        count += labels.numel()
+    trainer.train()
+    assert trainer.state.log_history[0]["loss"] == pytest.approx(total / count, rel=1e-4)

@@ -1,0 +1,200 @@
+"""The mean of the weights of the last checkpoints of a run (Vaswani et al. 2017, section 6.1: 5 for the base model,
+20 for the big one): as a Trainer callback, and as `attention-zoo average RUN OUT --last N`.
+
+The mean is taken tensor by tensor in float64, so the memory needed is that of one tensor, not of N models. Tensors
+that are no weights (integers) must be equal in all checkpoints.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+from transformers import TrainerCallback
+from transformers.utils import logging
+
+from hf_attention_zoo.training.output_folder import FACTS_FILE, checkpoints, is_whole, read_json, write_json
+
+logger = logging.get_logger(__name__)
+
+WEIGHTS = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+# Entries of training.json that speak of the weights before they were averaged.
+_OF_THE_LAST_WEIGHTS = ("validation", "best_validation")
+
+
+def last_checkpoints(run: str | Path, last: int) -> list[Path]:
+    """The newest `last` whole checkpoints of a run, oldest first.
+
+    Raises:
+        ValueError: there are fewer, or `last` is below 1.
+    """
+    run = Path(run)
+    if last < 1:
+        raise ValueError(f"last={last}; at least 1 checkpoint is averaged")
+    if not run.is_dir():
+        raise ValueError(f"{run} is not a folder; give the output folder of a training run")
+    whole = [path for path in checkpoints(run) if is_whole(path)]
+    if len(whole) < last:
+        raise ValueError(
+            f"{run} holds {len(whole)} complete checkpoints (checkpoint-STEP), {last} were asked for; average fewer, "
+            "or train with save_total_limit of at least that many and a smaller save_steps"
+        )
+    return whole[-last:]
+
+
+def average_weights(folders: Sequence[str | Path]) -> dict[str, Tensor]:
+    """The mean of each tensor over the checkpoints, in the tensor's own precision.
+
+    Raises:
+        ValueError: no folders, a folder without readable safetensors weights, or checkpoints of different models.
+    """
+    if not folders:
+        raise ValueError("no checkpoints to average; name at least one folder")
+    with ExitStack() as stack:
+        opened = [_Weights(Path(folder), stack) for folder in folders]
+        for other in opened[1:]:
+            if other.shapes != opened[0].shapes:
+                different = sorted(set(other.shapes.items()) ^ set(opened[0].shapes.items()))
+                raise ValueError(
+                    f"{opened[0].folder} and {other.folder} are not of one model: they differ in "
+                    f"{different[0][0]} {list(different[0][1])}; average checkpoints of one run"
+                )
+        return {name: _mean(name, [weights.tensor(name) for weights in opened]) for name in opened[0].shapes}
+
+
+class _Weights:
+    """The safetensors of one folder, whole or in parts, read one tensor at a time."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self.folder = folder
+        self._part_of: dict[str, Any] = {}
+        for file in _weight_files(folder):
+            try:
+                part = stack.enter_context(safe_open(file, framework="pt"))
+            except SafetensorError as error:
+                raise ValueError(f"{file} cannot be read ({error}); it was not written to its end") from error
+            self._part_of.update(dict.fromkeys(part.keys(), part))
+        self.shapes = {name: tuple(self._part_of[name].get_slice(name).get_shape()) for name in sorted(self._part_of)}
+
+    def tensor(self, name: str) -> Tensor:
+        return self._part_of[name].get_tensor(name)
+
+
+def _weight_files(folder: Path) -> Iterator[Path]:
+    if (folder / INDEX).is_file():
+        content = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+        yield from (folder / name for name in sorted(set(content["weight_map"].values())))
+    elif (folder / WEIGHTS).is_file():
+        yield folder / WEIGHTS
+    else:
+        raise ValueError(f"{folder} has no {WEIGHTS}; only checkpoints with safetensors weights are averaged")
+
+
+def _mean(name: str, tensors: list[Tensor]) -> Tensor:
+    first = tensors[0]
+    if not first.is_floating_point():
+        if not all(torch.equal(first, other) for other in tensors[1:]):
+            raise ValueError(
+                f"{name} holds {first.dtype} numbers that differ between the checkpoints: no mean of them"
+            )
+        return first
+    total = torch.zeros_like(first, dtype=torch.float64)
+    for tensor in tensors:
+        total += tensor
+    return (total / len(tensors)).to(first.dtype)
+
+
+def load_average(model: nn.Module, folders: Sequence[str | Path]) -> None:
+    """Put the mean of the checkpoints into a model of the same sizes.
+
+    Raises:
+        ValueError: see `average_weights`; or the checkpoints do not fit the model.
+    """
+    missing, unexpected = model.load_state_dict(average_weights(folders), strict=False)
+    tied = set(getattr(model, "all_tied_weights_keys", None) or ())
+    lost = sorted({*unexpected, *(set(missing) - tied)})
+    if lost:
+        raise ValueError(f"the checkpoints do not fit the model: {', '.join(lost[:5])} stand in one of them only")
+
+
+class AverageLastCheckpoints(TrainerCallback):
+    """At the end of training, puts the mean of the last N checkpoints of the run into the model.
+
+    With fewer checkpoints, all of them count and a warning says so. `steps` then lists those that went in.
+    """
+
+    def __init__(self, last: int) -> None:
+        if last < 1:
+            raise ValueError(f"last={last}; at least 1 checkpoint is averaged")
+        self.last = last
+        self.steps: list[int] = []
+
+    def on_train_end(self, args: Any, state: Any, control: Any, model: nn.Module, **kwargs: Any) -> None:
+        whole = [path for path in checkpoints(Path(args.output_dir)) if is_whole(path)]
+        if not whole:
+            raise ValueError(f"{args.output_dir} holds no complete checkpoint to average; check save_strategy")
+        if len(whole) < self.last:
+            logger.warning(f"averaging {len(whole)} checkpoints, not {self.last}: the run saved no more")
+        chosen = whole[-self.last :]
+        load_average(model, chosen)
+        self.steps = [_step(path) for path in chosen]
+
+
+def _step(checkpoint: Path) -> int:
+    return int(checkpoint.name.rpartition("-")[2])
+
+
+def write_average(run: str | Path, out: str | Path, last: int) -> Path:
+    """Write a model folder with the mean of the last checkpoints of a run; returns it.
+
+    Config, generation settings and tokenizer are those of the newest checkpoint. training.json of a finished run comes
+    along without the validation scores, which were those of other weights; `attention-zoo evaluate` makes new ones.
+
+    Raises:
+        ValueError: too few checkpoints, or `out` is not an empty or new folder.
+    """
+    from safetensors.torch import save_file
+
+    from hf_attention_zoo.hub.checkpoint_folder import published_files
+
+    chosen = last_checkpoints(run, last)
+    target = Path(out)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise ValueError(f"{out} exists and is not an empty folder; choose another name")
+    weights = average_weights(chosen)
+    target.mkdir(parents=True, exist_ok=True)
+    for name in published_files(chosen[-1]):
+        if name.suffix != ".safetensors" and name.name != INDEX:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(chosen[-1] / name, target / name)
+    save_file(weights, target / WEIGHTS, metadata={"format": "pt"})
+    facts = read_json(Path(run) / FACTS_FILE)
+    if facts:
+        kept = {name: value for name, value in facts.items() if name not in _OF_THE_LAST_WEIGHTS}
+        write_json(target / FACTS_FILE, {**kept, "averaged_checkpoints": [_step(path) for path in chosen]})
+    return target
+
+
+def main(argv: Sequence[str]) -> int:
+    """`attention-zoo average RUN OUT --last N`; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="attention-zoo average",
+        description="Write a model whose weights are the mean of those of the last checkpoints of a training run.",
+    )
+    parser.add_argument("run", help="output folder of the run, with checkpoint-STEP folders in it")
+    parser.add_argument("out", help="new folder for the averaged model")
+    parser.add_argument("--last", type=int, default=5, help="how many checkpoints (default 5; the big model's are 20)")
+    options = parser.parse_args(argv)
+    target = write_average(options.run, options.out, options.last)
+    steps = ", ".join(str(_step(path)) for path in last_checkpoints(options.run, options.last))
+    print(f"mean of the weights after steps {steps} written to {target}")
+    return 0
