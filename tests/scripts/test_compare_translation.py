@@ -1,0 +1,98 @@
+"""The comparison of translation models: a tiny one from protocol to picture."""
+
+import csv
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "compare_translation.py"
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    specification = importlib.util.spec_from_file_location("compare_translation", SCRIPT)
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def protocol_file(tmp_path: Path) -> Path:
+    data = tmp_path / "pairs"
+    data.mkdir()
+    for split, count in {"train": 24, "validation": 4, "test": 5}.items():
+        lines = [
+            {"source": " ".join("abcd"[i % 4] * (1 + i % 3) for i in range(k % 7 + 1)), "target": "e f"}
+            for k in range(count)
+        ]
+        (data / f"{split}.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    protocol = {
+        "dataset": str(data),
+        "source_lang": "de",
+        "target_lang": "en",
+        "seeds": [1, 2],
+        "tokenizer": {"kind": "word", "vocab_size": 30},
+        "training": {
+            "num_train_epochs": 1,
+            "max_tokens_per_batch": 60,
+            "eval_strategy": "epoch",
+            "save_strategy": "epoch",
+            "load_best_model_at_end": True,
+            "metric_for_best_model": "bleu",
+            "use_cpu": True,
+        },
+        "generation": {"num_beams": 2},
+        "models": {
+            "luong": {
+                "config": {"embedding_size": 6, "hidden_size": 6, "num_hidden_layers": 1},
+                "variants": {
+                    "dot, feeding": {"attention_score": "dot", "input_feeding": True},
+                    "dot": {"attention_score": "dot", "input_feeding": False},
+                },
+            }
+        },
+    }
+    path = tmp_path / "protocol.yaml"
+    path.write_text(yaml.safe_dump(protocol, sort_keys=False), encoding="utf-8")
+    return path
+
+
+def test_every_variant_and_seed_becomes_one_row_and_finished_rows_are_left_alone(
+    script: ModuleType, protocol_file: Path
+) -> None:
+    work = protocol_file.parent / "work"
+    script.run_all(protocol_file, work, only=None, limit=1)
+    first = protocol_file.with_suffix(".csv").read_text()
+    script.run_all(protocol_file, work, only=None, limit=None)
+    assert protocol_file.with_suffix(".csv").read_text().startswith(first)
+    with protocol_file.with_suffix(".csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["variant"], row["seed"]) for row in rows] == [
+        ("dot, feeding", "1"),
+        ("dot", "1"),
+        ("dot, feeding", "2"),
+        ("dot", "2"),
+    ]
+    assert len({row["target_tokens"] for row in rows}) == 1, "the budget in target tokens is the same for all"
+    assert int(rows[0]["parameters"]) > int(rows[1]["parameters"]), "feeding widens the first decoder layer"
+    assert not list(work.glob("*/checkpoint-*"))
+    script.draw(protocol_file, None)
+    assert protocol_file.with_suffix(".png").stat().st_size > 5000
+    table = protocol_file.with_suffix(".md").read_text()
+    assert table.count("| `luong` |") == 2 and "±" in table
+
+
+def test_drawing_without_results_says_what_to_do(script: ModuleType, protocol_file: Path) -> None:
+    with pytest.raises(SystemExit, match="run"):
+        script.draw(protocol_file, None)
+
+
+def test_means_over_seeds_are_taken_per_length(script: ModuleType) -> None:
+    rows = [{"bleu_by_source_length": "1-5:10.0 6-10:20.0"}, {"bleu_by_source_length": "1-5:14.0 6-10:20.5"}]
+    assert script.lengths_of(rows) == {"1-5": 12.0, "6-10": 20.25}
