@@ -14,7 +14,8 @@ Sections:
     gpu             the training step on the first CUDA device, where there is one
 
 An architecture is added by a file scripts/benchmarks/<model_type>.py with `build_model`, `REFERENCES` and, if it
-decodes, `decoding_products` (see the one for rnnsearch).
+decodes, `decoding_products` (see the one for rnnsearch). One that is measured in several forms gives them as
+`VARIANTS`, name -> an object with these attributes (see the one for luong).
 """
 
 from __future__ import annotations
@@ -63,6 +64,16 @@ def load_builders(model_type: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def variants_of(module: ModuleType) -> dict[str, Any]:
+    """The forms in which an architecture is measured, by name; one without a name if the file has no `VARIANTS`."""
+    return getattr(module, "VARIANTS", {"": module})
+
+
+def named(variant: str, rows: list[Row]) -> list[Row]:
+    """Rows that say which form was measured."""
+    return [{"variant": variant, **row} for row in rows] if variant else rows
 
 
 def interleave(cases: dict[str, Callable[[], Any]], repeats: int, warmups: int = 2) -> dict[str, list[float]]:
@@ -124,7 +135,7 @@ def step_of(module: nn.Module, data: dict[str, Tensor]) -> Callable[[], None]:
     return step
 
 
-def training_modules(builders: ModuleType, sizes: Row, dtype: torch.dtype, device: str) -> dict[str, nn.Module]:
+def training_modules(builders: Any, sizes: Row, dtype: torch.dtype, device: str) -> dict[str, nn.Module]:
     """The bound, the zoo's model and the other references."""
     arguments = (sizes["embedding"], sizes["hidden"], sizes["vocabulary"])
     torch.manual_seed(0)
@@ -142,7 +153,7 @@ def bfloat16_by_float32() -> float:
 
 
 def measure_training(
-    builders: ModuleType, sizes: Row, threads: int, dtype: torch.dtype, repeats: int, device: str = "cpu"
+    builders: Any, sizes: Row, threads: int, dtype: torch.dtype, repeats: int, device: str = "cpu"
 ) -> list[Row]:
     """One row per candidate."""
     torch.set_num_threads(threads)
@@ -168,7 +179,7 @@ def rows_of(seconds: dict[str, list[float]], bound: str, facts: Row) -> list[Row
     ]
 
 
-def measure_decoding(builders: ModuleType, sizes: Row, threads: int, repeats: int) -> list[Row]:
+def measure_decoding(builders: Any, sizes: Row, threads: int, repeats: int) -> list[Row]:
     """Beam search through `generate` beside its products, whose first kind is the bound."""
     torch.set_num_threads(threads)
     torch.manual_seed(0)
@@ -206,7 +217,7 @@ def saved_bytes(step: Callable[[], None]) -> int:
     return sum(storages.values())
 
 
-def measure_one_length(builders: ModuleType, length: int, repeats: int, candidate: str) -> Row:
+def measure_one_length(builders: Any, length: int, repeats: int, candidate: str) -> Row:
     """Time, kept bytes and peak resident memory above that before the first step, of this process."""
     torch.set_num_threads(1)
     sizes = {**TRAINING, "batch": LENGTH_BATCH, "length": length}
@@ -226,12 +237,13 @@ def measure_one_length(builders: ModuleType, length: int, repeats: int, candidat
     }
 
 
-def measure_lengths(model_type: str, repeats: int) -> list[Row]:
+def measure_lengths(model_type: str, variant: str, repeats: int) -> list[Row]:
     """A fresh process for every length, so that peaks are its own."""
     rows = []
     for length in LENGTHS:
         for candidate in ("zoo", "plain loop"):
             command = [sys.executable, __file__, model_type, "--one-length", str(length), "--candidate", candidate]
+            command += ["--variants", variant] if variant else []
             made = subprocess.run(
                 [*command, "--repeats", str(max(3, repeats // 3))], capture_output=True, text=True, check=True
             )
@@ -284,12 +296,19 @@ def main() -> None:
     )
     parser.add_argument("--repeats", type=int, default=9, help="rounds a measurement (default 9)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all rows there as well")
+    parser.add_argument("--variants", nargs="+", metavar="NAME", help="forms to measure of those that a file has")
     parser.add_argument("--one-length", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--candidate", default="zoo", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.repeats < 1:
         parser.error(f"--repeats is {options.repeats}; give 1 or more")
-    builders = load_builders(options.model_type)
+    variants = variants_of(load_builders(options.model_type))
+    unknown = set(options.variants or ()) - set(variants)
+    if unknown:
+        parser.error(
+            f"no variant {', '.join(sorted(unknown))} of {options.model_type}; there are: {', '.join(variants)}"
+        )
+    variants = {name: variants[name] for name in options.variants or variants}
     if options.dtypes is None and options.one_length is None:
         options.dtypes = ["float32", "bfloat16"]
         slower = bfloat16_by_float32()
@@ -297,6 +316,7 @@ def main() -> None:
             print(f"bfloat16 left out: a product takes {slower:.1f} times as long as in float32 (--dtypes insists)")
             options.dtypes = ["float32"]
     if options.one_length is not None:
+        (builders,) = variants.values()
         print(json.dumps(measure_one_length(builders, options.one_length, options.repeats, options.candidate)))
         return
 
@@ -314,22 +334,30 @@ def main() -> None:
             rows = []
             for dtype in options.dtypes:
                 for threads in options.threads:
-                    rows += measure_training(builders, sizes, threads, getattr(torch, dtype), options.repeats)
+                    for variant, builders in variants.items():
+                        measured = measure_training(builders, sizes, threads, getattr(torch, dtype), options.repeats)
+                        rows += named(variant, measured)
             publish(name, sizes, rows)
-    if "decoding" in options.sections and hasattr(builders, "decoding_products"):
+    if "decoding" in options.sections and all(
+        hasattr(builders, "decoding_products") for builders in variants.values()
+    ):
         rows = []
         for threads in options.threads:
-            rows += measure_decoding(builders, DECODING, threads, options.repeats)
+            for variant, builders in variants.items():
+                rows += named(variant, measure_decoding(builders, DECODING, threads, options.repeats))
         publish("decoding", DECODING, rows)
     if "length" in options.sections:
         sizes = {**TRAINING, "batch": LENGTH_BATCH, "length": f"{LENGTHS[0]} to {LENGTHS[-1]}"}
-        publish(
-            "length", {**sizes, "threads": 1, "dtype": "float32"}, measure_lengths(options.model_type, options.repeats)
-        )
+        rows = []
+        for variant in variants:
+            rows += named(variant, measure_lengths(options.model_type, variant, options.repeats))
+        publish("length", {**sizes, "threads": 1, "dtype": "float32"}, rows)
     if "gpu" in options.sections and torch.cuda.is_available():
         rows = []
         for dtype in options.dtypes:
-            rows += measure_training(builders, TRAINING, 1, getattr(torch, dtype), options.repeats, "cuda")
+            for variant, builders in variants.items():
+                measured = measure_training(builders, TRAINING, 1, getattr(torch, dtype), options.repeats, "cuda")
+                rows += named(variant, measured)
         publish("gpu", TRAINING, rows)
     elif "gpu" in options.sections:
         print("\ngpu: no CUDA device here, nothing measured")
