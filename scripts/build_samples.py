@@ -4,14 +4,19 @@
     python scripts/build_samples.py --check           # only checks what is embedded
     python scripts/build_samples.py FOLDER --show     # prints counts and hashes of FOLDER for the table in samples.py
 
-FOLDER holds one folder per sample, `translation_emoji_names`, `translation_de_en` and `translation_ko_en`, each with
-`train|validation|test.jsonl.gz` (or `.jsonl`): JSON lines `{"id": ..., "translation": {language: text, ...}}`. How
-these were made from packages of npm and Debian is told in each sample's `SOURCES.md`.
+FOLDER holds one folder per sample, each with `train|validation|test.jsonl.gz` (or `.jsonl`, or `.jsonl.xz`). How
+these were made from packages of npm, PyPI and Debian is told in each sample's `SOURCES.md`. The rows are
 
-The rows are written as they are, in their order, with the fields in one order and without time stamp, so that the
-same input gives the same bytes. Counts, hashes of the uncompressed lines, languages, unique ids, and that no pair is
-empty and no source text of the held-out splits occurs in training are checked against
-`hf_attention_zoo/data/samples.py`; any difference ends the script with status 1 and nothing is written.
+    {"id": ..., "translation": {language: text, ...}}      translation_emoji_names, translation_de_en, ..._ko_en
+    {"id": ..., "label": name, "paragraphs": [[...]]}      doc_debian_section
+    {"id": ..., "label_name": name, "text": ..., "rating"} sent_vader
+    {"id": ..., "label": 0 or 1, "sentence1", "sentence2"} pair_debian_match
+
+Translations are written as they are; of labelled rows what is trained on: id, text (a list of sentences for a
+document), second text, name of the class, numbers. They keep their order and get no time stamp, so that the same input
+gives the same bytes. Counts, hashes of the uncompressed lines, languages, classes, unique ids, and that no text is
+empty and none of the held-out splits occurs in training are checked against `hf_attention_zoo/data/samples.py`; any
+difference ends the script with status 1 and nothing is written.
 """
 
 from __future__ import annotations
@@ -21,28 +26,73 @@ import gzip
 import hashlib
 import io
 import json
+import lzma
 import sys
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
 from hf_attention_zoo.data.record_files import SPLITS, read_rows
-from hf_attention_zoo.data.samples import SAMPLES, Sample
+from hf_attention_zoo.data.samples import SAMPLES, LabelledSample, Sample, TranslationSample
+
+Row = dict[str, Any]
 
 
-def canonical_lines(rows: list[dict[str, Any]], languages: tuple[str, ...]) -> bytes:
-    """Rows as JSON lines with the fields in a fixed order: id, the languages, then the rest by name."""
-    lines = []
-    for row in rows:
-        ordered: dict[str, Any] = {"id": row["id"]}
-        ordered["translation"] = {language: row["translation"][language] for language in languages}
-        ordered.update({name: row[name] for name in sorted(row) if name not in ordered})
-        lines.append(json.dumps(ordered, ensure_ascii=False) + "\n")
-    return "".join(lines).encode("utf-8")
+def translation_row(row: Row, sample: TranslationSample) -> Row:
+    """The fields of a translation in a fixed order: id, the languages, then the rest by name."""
+    ordered: Row = {"id": row["id"]}
+    ordered["translation"] = {language: row["translation"][language] for language in sample.languages}
+    return {**ordered, **{name: row[name] for name in sorted(row) if name not in ordered}}
+
+
+def labelled_row(row: Row, sample: LabelledSample) -> Row:
+    """What is trained on of a labelled row; the class by name."""
+    if "paragraphs" in row:
+        text = [sentence for paragraph in row["paragraphs"] for sentence in paragraph]
+    else:
+        text = row["text"] if "text" in row else row["sentence1"]
+    ordered: Row = {"id": row["id"], "text": text}
+    second = row.get("text_pair", row.get("sentence2"))
+    if second is not None:
+        ordered["text_pair"] = second
+    label = row.get("label_name", row["label"])
+    ordered["label"] = sample.label_names[label] if isinstance(label, int) else label
+    return {**ordered, **{name: row[name] for name in sample.numbers}}
+
+
+CANONICAL_ROW: dict[type[Sample], Callable[[Row, Any], Row]] = {
+    TranslationSample: translation_row,
+    LabelledSample: labelled_row,
+}
+
+
+def canonical_lines(rows: list[Row], sample: Sample) -> bytes:
+    """Rows as JSON lines with the fields in a fixed order."""
+    canonical = CANONICAL_ROW[type(sample)]
+    return canonical_lines_of([canonical(row, sample) for row in rows])
+
+
+def canonical_lines_of(rows: list[Row]) -> bytes:
+    """Rows whose fields are in order as JSON lines."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8")
+
+
+def texts_of(row: Row) -> list[str]:
+    """Every text of a canonical row."""
+    if "translation" in row:
+        return list(row["translation"].values())
+    text = row["text"] if isinstance(row["text"], list) else [row["text"]]
+    return [*text, *([row["text_pair"]] if "text_pair" in row else [])]
+
+
+def held_out_key(row: Row) -> Hashable:
+    """What must not occur in training and in a held-out split: the English side, or all the texts of a row."""
+    return row["translation"]["en"] if "translation" in row else tuple(texts_of(row))
 
 
 def read_split(folder: Path, split: str) -> list[dict[str, Any]]:
     """Rows of `<split>.jsonl.gz` or `<split>.jsonl`."""
-    for name in (f"{split}.jsonl.gz", f"{split}.jsonl"):
+    for name in (f"{split}.jsonl.gz", f"{split}.jsonl.xz", f"{split}.jsonl"):
         if (folder / name).is_file():
             return [dict(row) for _, row in read_rows(folder / name)]
     raise ValueError(f"{folder} has no {split}.jsonl.gz and no {split}.jsonl")
@@ -52,9 +102,11 @@ def problems_of(sample: Sample, splits: dict[str, list[dict[str, Any]]]) -> list
     """What is wrong with the rows of a sample, in words; empty if all is well."""
     problems = []
     ids: set[str] = set()
-    training = {row["translation"]["en"] for row in splits["train"]}
+    canonical = CANONICAL_ROW[type(sample)]
+    splits = {split: [canonical(row, sample) for row in rows] for split, rows in splits.items()}
+    training = {held_out_key(row) for row in splits["train"]}
     for split, rows in splits.items():
-        digest = hashlib.sha256(canonical_lines(rows, sample.languages)).hexdigest()
+        digest = hashlib.sha256(canonical_lines_of(rows)).hexdigest()
         if len(rows) != sample.sizes[split]:
             problems.append(f"{split}: {len(rows)} rows, the table says {sample.sizes[split]}")
         if digest != sample.sha256[split]:
@@ -63,20 +115,23 @@ def problems_of(sample: Sample, splits: dict[str, list[dict[str, Any]]]) -> list
             if row["id"] in ids:
                 problems.append(f"{split}: id {row['id']} twice")
             ids.add(row["id"])
-            if not all(text.strip() for text in row["translation"].values()):
-                problems.append(f"{split}: {row['id']} has an empty side")
-            if split != "train" and row["translation"]["en"] in training:
-                problems.append(f"{split}: the English text of {row['id']} is in training too")
+            if not all(text.strip() for text in texts_of(row)):
+                problems.append(f"{split}: {row['id']} has an empty text")
+            if split != "train" and held_out_key(row) in training:
+                problems.append(f"{split}: the text of {row['id']} is in training too")
+            if isinstance(sample, LabelledSample) and row["label"] not in sample.label_names:
+                problems.append(f"{split}: {row['id']} has the unlisted class {row['label']}")
     return [f"{sample.name}, {problem}" for problem in problems]
 
 
-def write_gzip(path: Path, content: bytes) -> None:
-    """Gzip without name and time stamp: the same content gives the same file."""
-    packed = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0, compresslevel=9) as stream:
+def packed(content: bytes, packing: str) -> bytes:
+    """Content packed without name and time stamp: the same content gives the same bytes."""
+    if packing == "xz":
+        return lzma.compress(content, preset=9)
+    target = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=target, mtime=0, compresslevel=9) as stream:
         stream.write(content)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(packed.getvalue())
+    return target.getvalue()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -96,16 +151,17 @@ def main(arguments: list[str] | None = None) -> int:
         splits = {split: read_split(folder, split) for split in SPLITS}
         if chosen.show:
             for split, rows in splits.items():
-                digest = hashlib.sha256(canonical_lines(rows, sample.languages)).hexdigest()
+                digest = hashlib.sha256(canonical_lines(rows, sample)).hexdigest()
                 print(f"{sample.name} {split} {len(rows)} {digest}")
             continue
         problems += problems_of(sample, splits)
         target = chosen.out / sample.name if chosen.out else sample.folder
         for split, rows in splits.items():
-            ready.append((target / f"{split}.jsonl.gz", canonical_lines(rows, sample.languages)))
+            ready.append((target / sample.file(split).name, packed(canonical_lines(rows, sample), sample.packing)))
     if not problems and not chosen.check:
         for path, content in ready:
-            write_gzip(path, content)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
             print(f"{path}: {path.stat().st_size:,} bytes")
     for problem in problems[:50]:
         print(problem, file=sys.stderr)

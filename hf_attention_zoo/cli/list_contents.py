@@ -28,8 +28,8 @@ def samples() -> str:
     from hf_attention_zoo.data.samples import list_samples
 
     return "\n".join(
-        f"  {sample.name:<24} {'/'.join(sample.languages):<12} {sample.sizes.get('train', 0):>7,} training pairs  "
-        f"{sample.licence:<12} {sample.title}"
+        f"  {sample.name:<24} {'/'.join(sample.languages):<12} {sample.sizes.get('train', 0):>7,} {sample.rows_said}  "
+        f"{sample.licence:<22} {sample.title}"
         for sample in list_samples()
     )
 

@@ -33,7 +33,7 @@ def available() -> str:
         if able:
             marks = " (default)" if sample.name == DEFAULT_SAMPLE else ""
             lines.append(
-                f"  --sample {sample.name}{marks}\n      {sample.title}; {sample.sizes['train']:,} training pairs in "
+                f"  --sample {sample.name}{marks}\n      {sample.title}; {sample.sizes['train']:,} {sample.rows_said} in "
                 f"{', '.join(sample.languages)}; {sample.licence}\n      architectures: {', '.join(able)}"
             )
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Sentence pairs: loading, embedded samples, collating, batches of like lengths."""
+"""Sentence pairs and labelled texts: loading, embedded samples, collating, batches of like lengths."""
 
 from __future__ import annotations
 
@@ -6,28 +6,34 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hf_attention_zoo.data.collating import Seq2SeqCollator
+    from hf_attention_zoo.data.labelled import load_labelled
+    from hf_attention_zoo.data.labels import LabelInfo
     from hf_attention_zoo.data.loading import load_data
     from hf_attention_zoo.data.samples import Sample, get_sample, list_samples
     from hf_attention_zoo.data.token_budget import TokenBudgetBatchSampler, pair_lengths
 
 __all__ = [
+    "LabelInfo",
     "Sample",
     "Seq2SeqCollator",
     "TokenBudgetBatchSampler",
     "get_sample",
     "list_samples",
     "load_data",
+    "load_labelled",
     "pair_lengths",
 ]
 
 # Public names and their modules; datasets, pyarrow and transformers are imported when a name is first used.
 _MODULES = {
+    "LabelInfo": "labels",
     "Sample": "samples",
     "Seq2SeqCollator": "collating",
     "TokenBudgetBatchSampler": "token_budget",
     "get_sample": "samples",
     "list_samples": "samples",
     "load_data": "loading",
+    "load_labelled": "labelled",
     "pair_lengths": "token_budget",
 }
 

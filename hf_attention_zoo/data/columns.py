@@ -36,7 +36,7 @@ class PairColumns:
             "target": text_at(row, self.target, place),
         }
         if self.id is not None:
-            value = _value_at(row, self.id, place) if _has(row, self.id) else None
+            value = value_at(row, self.id, place) if has_column(row, self.id) else None
             pair["id"] = "" if value is None else str(value)
         return pair
 
@@ -128,10 +128,10 @@ def choose_languages(
 
 def text_at(row: Row, path: str, place: str) -> str:
     """Text of a (nested) column; raises a ValueError that says what is there instead."""
-    value = _value_at(row, path, place)
+    value = value_at(row, path, place)
     if not isinstance(value, str):
         raise ValueError(
-            f"{place}: column '{path}' holds {_described(value)} where text is wanted; "
+            f"{place}: column '{path}' holds {described_value(value)} where text is wanted; "
             "correct or remove the row, or name another column with columns="
         )
     try:
@@ -152,20 +152,22 @@ def column_names(row: Row) -> list[str]:
 def _resolve_named(row: Row, columns: Mapping[str, str], where: str) -> PairColumns:
     check_column_argument(columns)
     for name in columns.values():
-        if not _has(row, name):
+        if not has_column(row, name):
             raise ValueError(f"{where} has no column '{name}'; it has {column_names(row)}")
     return PairColumns(columns["source"], columns["target"], columns.get("id"))
 
 
-def _has(row: Row, path: str) -> bool:
+def has_column(row: Row, path: str) -> bool:
+    """Whether a row has a (nested) column."""
     try:
-        _value_at(row, path, "")
+        value_at(row, path, "")
     except ValueError:
         return False
     return True
 
 
-def _value_at(row: Row, path: str, place: str) -> Any:
+def value_at(row: Row, path: str, place: str) -> Any:
+    """What a (nested) column holds; raises a ValueError if the row has no such column."""
     if path in row:
         return row[path]
     value: Any = row
@@ -176,7 +178,8 @@ def _value_at(row: Row, path: str, place: str) -> Any:
     return value
 
 
-def _described(value: Any) -> str:
+def described_value(value: Any) -> str:
+    """A value for messages: its kind and its beginning."""
     if value is None:
         return "nothing (null)"
     kind = {bool: "a truth value", int: "a number", float: "a number", list: "a list", dict: "nested columns"}

@@ -29,7 +29,14 @@ from hf_attention_zoo.data.record_files import (
     read_rows,
     split_files_of_folder,
 )
-from hf_attention_zoo.data.samples import SAMPLES, get_sample, is_sample, similar_samples, unknown_sample
+from hf_attention_zoo.data.samples import (
+    SAMPLES,
+    TranslationSample,
+    get_sample,
+    is_sample,
+    similar_samples,
+    unknown_sample,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -84,22 +91,28 @@ def load_data(
     wish = _Wish(name, columns, source_lang, target_lang, max_words)
 
     if isinstance(dataset, str) and is_sample(name):
-        _refuse(name, "an embedded sample", dataset_config=dataset_config, data_files=data_files, columns=columns)
+        refuse_arguments(
+            name, "an embedded sample", dataset_config=dataset_config, data_files=data_files, columns=columns
+        )
         sample = get_sample(name)
+        if not isinstance(sample, TranslationSample):
+            raise ValueError(
+                f"sample {name} holds texts with labels, not pairs of languages; load it with load_labelled"
+            )
         wish.source_lang, wish.target_lang = choose_languages(
             sample.languages, source_lang, target_lang, where=f"sample {name}", default=sample.default_direction
         )
-        files: dict[str, list[SplitFile]] = {split: [sample.folder / f"{split}.jsonl.gz"] for split in SPLITS}
+        files: dict[str, list[SplitFile]] = {split: [sample.file(split)] for split in SPLITS}
     else:
-        local = _local_files(name, data_files, source_lang, target_lang)
+        local = local_files(name, data_files, source_lang, target_lang)
         if local is None and not isinstance(dataset, str):
             raise ValueError(f"{name} does not exist (looked from {Path.cwd()}); check the path")
         if local is None:
             return _load_from_hub(wish, dataset_config, data_files, streaming, splits)
-        _refuse(name, "a local data set", dataset_config=dataset_config)
+        refuse_arguments(name, "a local data set", dataset_config=dataset_config)
         files = local
 
-    files = _chosen(files, splits, name)
+    files = chosen_splits(files, splits, name)
     load_split = _stream_files if streaming else _read_files
     collection = IterableDatasetDict if streaming else DatasetDict
     return collection({split: load_split(paths, split, wish) for split, paths in files.items()})
@@ -162,7 +175,8 @@ def warn_of_empty(empty: int, rows: int, where: str, first: str) -> None:
     )
 
 
-def _refuse(name: str, what: str, **arguments: Any) -> None:
+def refuse_arguments(name: str, what: str, **arguments: Any) -> None:
+    """Raise a ValueError for the first argument that was given although it says nothing about `name`."""
     for argument, value in arguments.items():
         if value is not None:
             raise ValueError(f"{argument}={value!r} does not apply: {name!r} is {what}; leave it out")
@@ -171,7 +185,7 @@ def _refuse(name: str, what: str, **arguments: Any) -> None:
 # Local files
 
 
-def _local_files(
+def local_files(
     name: str, data_files: DataFiles | None, source_lang: str | None, target_lang: str | None
 ) -> dict[str, list[SplitFile]] | None:
     """Files per split, or `None` where the name is no local thing but may be one of the Hub."""
@@ -190,7 +204,7 @@ def _local_files(
             else _named_files(data_files, path)
         )
     if path.is_file():
-        _refuse(name, "a single file", data_files=data_files)
+        refuse_arguments(name, "a single file", data_files=data_files)
         if format_of(path) is None:
             raise ValueError(f"file {path} is of no known format; files that can be read: {FORMATS_SAID}")
         return {"train": [path]}
@@ -223,7 +237,8 @@ def _named_files(data_files: DataFiles, base: Path, only_format: str | None = No
     return files
 
 
-def _chosen(there: Mapping[str, Any], splits: Sequence[str] | None, name: str) -> dict[str, Any]:
+def chosen_splits(there: Mapping[str, Any], splits: Sequence[str] | None, name: str) -> dict[str, Any]:
+    """The splits asked for, in that order, all of them without a wish; a ValueError names those that are there."""
     if splits is None:
         return dict(there)
     chosen = {}
@@ -236,7 +251,8 @@ def _chosen(there: Mapping[str, Any], splits: Sequence[str] | None, name: str) -
     return chosen
 
 
-def _first_row(files: Sequence[SplitFile]) -> tuple[str, Mapping[str, Any]]:
+def first_row(files: Sequence[SplitFile]) -> tuple[str, Mapping[str, Any]]:
+    """The first row of some files and the file that it stands in; a ValueError if they hold none."""
     for file in files:
         for _, row in read_rows(file):
             return described(file), row
@@ -264,7 +280,7 @@ def _is_empty(pair: Mapping[str, str]) -> bool:
 
 
 def _read_files(files: Sequence[SplitFile], split: str, wish: _Wish) -> Dataset:
-    where, first = _first_row(files)
+    where, first = first_row(files)
     found = wish.resolve(first, where)
     schema = _features(found).arrow_schema
     tally = _Tally(f"{wish.name}, split {split}")
@@ -283,7 +299,7 @@ def _read_files(files: Sequence[SplitFile], split: str, wish: _Wish) -> Dataset:
 
 
 def _stream_files(files: Sequence[SplitFile], split: str, wish: _Wish) -> IterableDataset:
-    where, first = _first_row(files)
+    where, first = first_row(files)
     found = wish.resolve(first, where)
     return IterableDataset.from_generator(
         _stream_pairs,
@@ -326,15 +342,23 @@ def _load_from_hub(
     streaming: bool,
     splits: Sequence[str] | None,
 ) -> DatasetDict | IterableDatasetDict:
-    raw = _fetch(wish.name, dataset_config, data_files, streaming)
+    raw = fetch_from_hub(wish.name, dataset_config, data_files, streaming)
     named = {canonical_split(split): data for split, data in raw.items()}
-    chosen = _chosen(named if len(named) == len(raw) else raw, splits, wish.name)
+    chosen = chosen_splits(named if len(named) == len(raw) else raw, splits, wish.name)
     if streaming:
         return IterableDatasetDict({split: _stream_hub_split(data, split, wish) for split, data in chosen.items()})
     return DatasetDict({split: _read_hub_split(data, split, wish) for split, data in chosen.items()})
 
 
-def _fetch(name: str, dataset_config: str | None, data_files: DataFiles | None, streaming: bool) -> Mapping[str, Any]:
+def fetch_from_hub(
+    name: str, dataset_config: str | None, data_files: DataFiles | None, streaming: bool
+) -> Mapping[str, Any]:
+    """Splits of a data set of the Hub, as they are there.
+
+    Raises:
+        ValueError: there is no such data set, or it cannot be loaded.
+        ConnectionError: the Hub cannot be reached.
+    """
     import datasets
 
     try:
@@ -382,7 +406,7 @@ def _read_hub_split(data: Dataset, split: str, wish: _Wish) -> Dataset:
     if not len(data):
         raise ValueError(f"{where}: no rows")
     found = wish.resolve(data[0], where)
-    data = _needed_columns(data, found)
+    data = needed_columns(data, found)
     pairs = data.map(
         _PickBatch(found, where),
         batched=True,
@@ -413,7 +437,7 @@ def _stream_hub_split(data: IterableDataset, split: str, wish: _Wish) -> Iterabl
         raise ValueError(f"{where}: no rows")
     found = wish.resolve(first, where)
     if data.column_names is not None:
-        data = _needed_columns(data, found)
+        data = needed_columns(data, found)
     return data.map(
         _PickBatch(found, where, warn=True),
         batched=True,
@@ -423,7 +447,7 @@ def _stream_hub_split(data: IterableDataset, split: str, wish: _Wish) -> Iterabl
     ).filter(wish.fits)
 
 
-def _needed_columns(data: Any, found: PairColumns) -> Any:
+def needed_columns(data: Any, found: PairColumns) -> Any:
     """Leave out columns that the pair does not need, so that they are not read (pictures, sounds)."""
     names = data.column_names
     wanted = [

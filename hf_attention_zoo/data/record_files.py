@@ -1,7 +1,7 @@
 """Reading rows from local files, one at a time and with their place, so that a bad row can be named.
 
 Formats: JSON lines (`.jsonl`, `.json`), a JSON array of objects (`.json`), CSV and TSV with a header line, Parquet,
-and parallel text (two files with a sentence per line). All but Parquet may be gzipped.
+and parallel text (two files with a sentence per line). All but Parquet may be packed with gzip or xz.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import lzma
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +17,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 FORMATS = {".jsonl": "json", ".json": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
-FORMATS_SAID = ".jsonl, .json, .csv, .tsv (each also with .gz) and .parquet"
+FORMATS_SAID = ".jsonl, .json, .csv, .tsv (each also with .gz or .xz) and .parquet"
+PACKED = (".gz", ".xz")
 
 SPLIT_ALIASES = {"training": "train", "valid": "validation", "val": "validation", "dev": "validation"}
 SPLITS = ("train", "validation", "test")
@@ -39,7 +41,7 @@ def canonical_split(name: str) -> str:
 def format_of(path: Path) -> str | None:
     """Format that a file's name stands for, `None` if it is not one that can be read."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] == ".gz":
+    if suffixes and suffixes[-1] in PACKED:
         suffixes = suffixes[:-1]
         if suffixes and suffixes[-1] == ".parquet":
             return None
@@ -89,8 +91,9 @@ def read_rows(file: SplitFile) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from reader(file)
     except UnicodeDecodeError as error:
         raise ValueError(f"{file} is not UTF-8 text ({error}); convert it first") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{file} is not a whole gzip file ({error}); fetch it again") from error
+    except (gzip.BadGzipFile, lzma.LZMAError, EOFError, zlib.error) as error:
+        packing = "xz" if file.name.lower().endswith(".xz") else "gzip"
+        raise ValueError(f"{file} is not a whole {packing} file ({error}); fetch it again") from error
 
 
 def described(file: SplitFile) -> str:
@@ -105,7 +108,7 @@ def _tabular_files(folder: Path) -> dict[str, list[SplitFile]]:
         kind = format_of(path) if path.is_file() else None
         if kind is None:
             continue
-        stem, _, ending = path.name.removesuffix(".gz").rpartition(".")
+        stem, _, ending = path.name.removesuffix(".gz").removesuffix(".xz").rpartition(".")
         match = _SPLIT_FILE.fullmatch(stem)
         if match:
             split = canonical_split(match[1])
@@ -138,11 +141,13 @@ def _parallel_files(folder: Path, source_lang: str | None, target_lang: str | No
     return found
 
 
-def _open_text(path: Path, newline: str = "\n") -> TextIO:
-    """Open a text file, gzipped or not; by default only a line feed ends a line, as texts may hold other breaks."""
+def open_text(path: Path, newline: str = "\n") -> TextIO:
+    """Open a text file, packed or not; by default only a line feed ends a line, as texts may hold other breaks."""
     # utf-8-sig: spreadsheets put a byte order mark in front of the first column's name.
     if path.name.lower().endswith(".gz"):
         return gzip.open(path, "rt", encoding="utf-8-sig", newline=newline)
+    if path.name.lower().endswith(".xz"):
+        return lzma.open(path, "rt", encoding="utf-8-sig", newline=newline)
     return path.open(encoding="utf-8-sig", newline=newline)
 
 
@@ -152,7 +157,7 @@ def _lines(stream: TextIO) -> Iterator[str]:
 
 
 def _read_json(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    with _open_text(path) as stream:
+    with open_text(path) as stream:
         first = stream.read(1)
         while first.isspace():
             first = stream.read(1)
@@ -200,7 +205,7 @@ def _read_tsv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _read_delimited(path: Path, delimiter: str, quoting: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
     csv.field_size_limit(_LONGEST_FIELD)
-    with _open_text(path, newline="") as stream:
+    with open_text(path, newline="") as stream:
         reader = csv.reader(stream, delimiter=delimiter, quoting=quoting, strict=quoting == csv.QUOTE_MINIMAL)
         try:
             header = next(reader, None)
@@ -242,7 +247,7 @@ def _read_parallel(sides: Mapping[str, Path]) -> Iterator[tuple[str, Mapping[str
     for path in sides.values():
         if not path.is_file():
             raise ValueError(f"file {path} does not exist; check the path")
-    with _open_text(sides[names[0]]) as one, _open_text(sides[names[1]]) as other:
+    with open_text(sides[names[0]]) as one, open_text(sides[names[1]]) as other:
         streams = (_lines(one), _lines(other))
         number = 0
         while True:

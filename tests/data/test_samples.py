@@ -3,15 +3,22 @@
 import gzip
 import importlib.util
 import itertools
+import lzma
 from pathlib import Path
 
 import pytest
 
-from hf_attention_zoo.data import get_sample, list_samples, load_data
+from hf_attention_zoo.data import get_sample, list_samples, load_data, load_labelled
 from hf_attention_zoo.data.samples import EMBEDDED
 
 ROOT = Path(__file__).parents[2]
 NAMES = [sample.name for sample in list_samples()]
+TRANSLATIONS = [sample.name for sample in list_samples("translation")]
+LABELLED = [sample.name for sample in list_samples("text-classification")]
+
+
+def content(path):
+    return (lzma if path.suffix == ".xz" else gzip).decompress(path.read_bytes())
 
 
 @pytest.fixture(scope="module")
@@ -31,17 +38,15 @@ def test_building_from_the_embedded_files_gives_the_same_bytes(build_samples, tm
     assert build_samples.main([str(EMBEDDED), "--out", str(tmp_path)]) == 0
     for sample in list_samples():
         for split in sample.sizes:
-            name = f"{sample.name}/{split}.jsonl.gz"
-            assert gzip.decompress((tmp_path / name).read_bytes()) == gzip.decompress((EMBEDDED / name).read_bytes())
+            rebuilt = tmp_path / sample.name / sample.file(split).name
+            assert content(rebuilt) == content(sample.file(split))
 
 
 def test_building_from_changed_rows_writes_nothing(build_samples, tmp_path, capsys):
     for sample in list_samples():
         (tmp_path / "in" / sample.name).mkdir(parents=True)
         for split in sample.sizes:
-            lines = (
-                gzip.decompress((sample.folder / f"{split}.jsonl.gz").read_bytes()).decode().splitlines(keepends=True)
-            )
+            lines = content(sample.file(split)).decode().splitlines(keepends=True)
             kept = lines[:-1] if (sample.name, split) == ("translation_de_en", "test") else lines
             (tmp_path / "in" / sample.name / f"{split}.jsonl").write_text("".join(kept), encoding="utf-8")
     assert build_samples.main([str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == 1
@@ -61,7 +66,7 @@ def test_each_sample_states_its_licence(name):
         assert f"{rows:,}" in notes
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TRANSLATIONS)
 def test_each_sample_loads_in_every_direction(name):
     sample = get_sample(name)
     test_rows = {}
@@ -129,3 +134,32 @@ def test_arguments_for_other_sources_are_refused():
     for keywords in ({"dataset_config": "x"}, {"data_files": "x"}, {"columns": {"source": "a", "target": "b"}}):
         with pytest.raises(ValueError, match="is an embedded sample; leave it out"):
             load_data("translation_de_en", **keywords)
+
+
+@pytest.mark.parametrize("name", LABELLED)
+def test_each_labelled_sample_loads_with_its_classes_in_order(name):
+    sample = get_sample(name)
+    data, info = load_labelled(name, splits=["validation", "test"])
+    assert {split: len(rows) for split, rows in data.items()} == {s: sample.sizes[s] for s in ("validation", "test")}
+    assert info.names == sample.label_names and info.problem_type == "single_label_classification"
+    assert set(data["test"]["label"]) == set(range(len(sample.label_names)))
+
+
+def test_documents_come_as_sentences_and_pairs_as_two_texts():
+    document = load_labelled("doc_debian_section", splits="test")[0]["test"][0]
+    assert isinstance(document["text"], list) and len(document["text"]) > 1
+    pair = load_labelled("pair_debian_match", splits="test")[0]["test"][0]
+    assert isinstance(pair["text"], str) and isinstance(pair["text_pair"], str)
+
+
+def test_ratings_make_a_regression():
+    data, info = load_labelled("sent_vader", splits="test", columns={"label": "rating"})
+    assert (info.problem_type, info.names) == ("regression", ("rating",))
+    assert all(-4 <= rating <= 4 for rating in data["test"]["label"])
+
+
+def test_samples_of_the_other_kind_are_refused_with_the_right_loader():
+    with pytest.raises(ValueError, match="load it with load_labelled"):
+        load_data("sent_vader")
+    with pytest.raises(ValueError, match="load it with load_data"):
+        load_labelled("translation_de_en")
