@@ -166,6 +166,30 @@ ARCHITECTURES: tuple[Architecture, ...] = (
         tokenizer=TRANSLATION_TOKENIZER,
         aligner=SEQ2SEQ_ALIGNER,
     ),
+    Architecture(
+        model_type="transformer2017",
+        prefix="Transformer2017",
+        title="Attention Is All You Need",
+        year=2017,
+        paper="1706.03762",
+        authors=(
+            "Ashish Vaswani",
+            "Noam Shazeer",
+            "Niki Parmar",
+            "Jakob Uszkoreit",
+            "Llion Jones",
+            "Aidan N. Gomez",
+            "Lukasz Kaiser",
+            "Illia Polosukhin",
+        ),
+        tasks=("translation",),
+        models={
+            "AutoModel": "Transformer2017Model",
+            "AutoModelForSeq2SeqLM": "Transformer2017ForConditionalGeneration",
+        },
+        tokenizer=TRANSLATION_TOKENIZER,
+        aligner=SEQ2SEQ_ALIGNER,
+    ),
 )
 
 

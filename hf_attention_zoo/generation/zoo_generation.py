@@ -11,6 +11,9 @@ from transformers.cache_utils import Cache
 
 from hf_attention_zoo.generation.length_penalty import GNMTLengthPenalty
 
+# Settings of a generation config that transformers does not know.
+ZOO_SETTINGS = ("gnmt_length_penalty",)
+
 
 class ZooGenerationMixin(GenerationMixin):
     """`GenerationMixin` with the decoding options of the papers.

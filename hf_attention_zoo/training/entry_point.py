@@ -21,6 +21,7 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback, Tra
 
 from hf_attention_zoo.data.loading import load_data
 from hf_attention_zoo.data.token_budget import pair_lengths
+from hf_attention_zoo.generation.zoo_generation import ZOO_SETTINGS
 from hf_attention_zoo.registry import Architecture, get_architecture
 from hf_attention_zoo.training.arguments import DataArguments, ZooTrainingArguments
 from hf_attention_zoo.training.output_folder import (
@@ -255,6 +256,9 @@ def _set_generation_limits(plan: RunPlan, model: Any, train_set: Any) -> int | N
         plan.training.generation_max_length = min(LONGEST_GENERATION, longest + 8)
     settings = {"max_length": min(LONGEST_GENERATION, max(64, 2 * longest)), **plan.generation}
     unknown = model.generation_config.update(**settings)
+    for name in ZOO_SETTINGS:
+        if name in unknown:
+            setattr(model.generation_config, name, unknown.pop(name))
     if unknown:
         raise ValueError(f"generation settings that do not exist: {', '.join(unknown)}")
     model.generation_config.validate(strict=True)

@@ -20,6 +20,7 @@ OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "luong": {"global": {"attention_score": "concat", "attention_window": "global", "input_feeding": False}},
     "rnn_encoder_decoder": {"groundhog": {"form": "groundhog", "output_rank": None}},
+    "transformer2017": {"learned": {"position_encoding": "learned", "attention_bias": True, "output_bias": True}},
 }
 
 
@@ -79,6 +80,11 @@ class Maker:
     @property
     def config_class(self) -> type[Any]:
         return get_architecture(self.case.model_type).config_class
+
+    @property
+    def heads(self) -> int:
+        """Alignments of each layer."""
+        return getattr(self.case.config(), "num_attention_heads", 1)
 
     @property
     def sums_to_one(self) -> bool:
@@ -143,5 +149,5 @@ def row_of(batch: dict[str, Tensor], row: int) -> dict[str, Tensor]:
 
 
 def real_columns(weights: Tensor, mask: Tensor, row: int) -> Tensor:
-    """Attention (T, S) of one row over its real source positions."""
-    return weights[row, 0][:, mask[row].bool()]
+    """Attention (h, T, S) of one row over its real source positions."""
+    return weights[row][..., mask[row].bool()]

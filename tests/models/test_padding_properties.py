@@ -25,7 +25,7 @@ def test_a_batch_gives_what_each_row_gives_alone(seq2seq: Maker, side: str) -> N
         torch.testing.assert_close(logits[row], alone[0], rtol=0, atol=1e-10)
         if weights is not None:
             real = real_columns(weights, batch["attention_mask"], row)
-            torch.testing.assert_close(real, alone_weights[0, 0], rtol=0, atol=1e-10)
+            torch.testing.assert_close(real, alone_weights[0], rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("side", ["right", "left"])
@@ -54,7 +54,7 @@ def test_the_words_that_stand_on_pads_do_not_matter(seq2seq: Maker) -> None:
 def test_attention_rows_sum_to_one_and_are_zero_on_pads(attending: Maker, dtype: torch.dtype) -> None:
     model, batch = attending.model(dtype), attending.batch(LENGTHS, side="left", extra=3)
     _, weights = outputs(model, batch)
-    assert weights.shape == (3, 1, 5, 12) and weights.dtype == dtype
+    assert weights.shape == (3, attending.heads, 5, 12) and weights.dtype == dtype
     pads = ~batch["attention_mask"].bool()[:, None, None].expand_as(weights)
     assert (weights[pads] == 0).all() and (weights >= 0).all()
     tolerance = {torch.float32: 1e-6, torch.bfloat16: 2e-2, torch.float16: 2e-3}[dtype]

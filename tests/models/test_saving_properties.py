@@ -219,7 +219,7 @@ def tied(maker: Maker) -> torch.nn.Module:
     if hasattr(config, "output_rank"):
         options = {"output_rank": config.embedding_size}
     else:
-        options = {"embedding_size": config.hidden_size}
+        options = {"embedding_size": config.hidden_size} if hasattr(config, "embedding_size") else {}
     return maker.model(tie_word_embeddings=True, **options)
 
 

@@ -1,0 +1,1 @@
+"""The Transformer, attention alone (Vaswani et al. 2017)."""

@@ -1,0 +1,539 @@
+"""Attention is all you need: an encoder and a decoder of attention and feed-forward layers.
+
+Vaswani, Shazeer, Parmar, Uszkoreit, Jones, Gomez, Kaiser and Polosukhin, NIPS 2017 (arXiv 1706.03762). Where the
+equations are:
+
+    Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V     Eq. 1        attention/multi_head.py
+    MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O  Section 3.2.2  attention/multi_head.py
+    FFN(x) = max(0, x W_1 + b_1) W_2 + b_2                Eq. 2        FeedForward
+    LayerNorm(x + Sublayer(x))                            Section 3.1  EncoderLayer, DecoderLayer
+    sqrt(d) E[w_t] + PE(t)                                Section 3.4, 3.5  TokenStack.embed, attention/positions.py
+    p(y_t) = softmax(y_T E^T)                             Section 3.4  lm_head
+
+No norm follows the last layer. Shapes: B sources, K hypotheses per source (1 except in generation), N = B K rows, S
+source and T target positions, D model size, h heads, V target vocabulary.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers import initialization as init
+from transformers.activations import ACT2FN
+from transformers.cache_utils import Cache
+from transformers.masking_utils import create_bidirectional_mask, create_causal_mask
+from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.modeling_outputs import (
+    BaseModelOutput,
+    BaseModelOutputWithPastAndCrossAttentions,
+    Seq2SeqLMOutput,
+    Seq2SeqModelOutput,
+)
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from transformers.utils import can_return_tuple
+from transformers.utils.deprecation import deprecate_kwarg
+
+from hf_attention_zoo.attention.multi_head import MultiHeadAttention, scaled_dot_product
+from hf_attention_zoo.attention.positions import Positions
+from hf_attention_zoo.generation.shared_source_cache import SharedSourceCache
+from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
+from hf_attention_zoo.models.transformer2017.configuration_transformer2017 import Transformer2017Config
+from hf_attention_zoo.recurrent.encoder_decoder import TranslationHead, check_rows
+from hf_attention_zoo.recurrent.seq2seq_inputs import (
+    check_target_mask,
+    check_vectors,
+    encoder_mask,
+    label_loss,
+    one_of,
+)
+from hf_attention_zoo.recurrent.two_vocabularies import TwoVocabularies
+
+
+class Transformer2017Attention(MultiHeadAttention):
+    """Multi-head attention of the config's sizes, through transformers' attention interface."""
+
+    def __init__(self, config: Transformer2017Config, layer_idx: int, is_self: bool, is_causal: bool = False) -> None:
+        size, heads, key, value = (
+            config.hidden_size,
+            config.num_attention_heads,
+            config.head_dim,
+            config.value_head_dim,
+        )
+        super().__init__(size, heads, key, value, config.attention_bias, config.attention_dropout, is_causal)
+        self.config, self.layer_idx = config, layer_idx
+        fused = heads * (key + value) + (heads * key if is_self else 0)  # what the authors' code draws as one matrix
+        self.k_proj.fan_out = self.v_proj.fan_out = fused
+        self.q_proj.fan_out = fused if is_self else heads * key
+
+    def attend(
+        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, with_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        attend = scaled_dot_product
+        if not with_weights:  # other kernels keep their weights to themselves
+            attend = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, scaled_dot_product)
+        dropout = self.dropout if self.training else 0.0
+        return attend(self, query, keys, values, mask, scaling=self.scaling, dropout=dropout)
+
+
+class FeedForward(nn.Module):
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2   (Eq. 2)."""
+
+    def __init__(self, config: Transformer2017Config) -> None:
+        super().__init__()
+        self.linear_1 = nn.Linear(config.hidden_size, config.intermediate_size)
+        self.linear_2 = nn.Linear(config.intermediate_size, config.hidden_size)
+        self.act, self.dropout = ACT2FN[config.hidden_act], nn.Dropout(config.activation_dropout)
+
+    def forward(self, states: Tensor) -> Tensor:
+        return self.linear_2(self.dropout(self.act(self.linear_1(states))))
+
+
+class Residual(nn.Module):
+    """LayerNorm(x + Dropout(Sublayer(x)))   (Section 3.1, 5.4)."""
+
+    def __init__(self, config: Transformer2017Config) -> None:
+        super().__init__()
+        self.norm, self.dropout = nn.LayerNorm(config.hidden_size, config.layer_norm_eps), nn.Dropout(config.dropout)
+
+    def forward(self, states: Tensor, change: Tensor) -> Tensor:
+        return self.norm(states + self.dropout(change))
+
+
+class EncoderLayer(GradientCheckpointingLayer):
+    """Self-attention, then the feed-forward layer."""
+
+    def __init__(self, config: Transformer2017Config, layer_idx: int) -> None:
+        super().__init__()
+        self.self_attention = Transformer2017Attention(config, layer_idx, is_self=True)
+        self.self_attention_residual = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_residual = Residual(config)
+
+    def forward(self, states: Tensor, mask: Tensor | None, with_weights: bool = False) -> tuple[Tensor, Tensor | None]:
+        """(B, S, D) -> (B, S, D) and, on request, weights (B, h, S, S)."""
+        keys, values = self.self_attention.project_memory(states)
+        mixed, weights = self.self_attention(states, keys, values, mask, with_weights)
+        states = self.self_attention_residual(states, mixed)
+        return self.feed_forward_residual(states, self.feed_forward(states)), weights
+
+
+class DecoderLayer(GradientCheckpointingLayer):
+    """Masked self-attention, attention to the source, then the feed-forward layer."""
+
+    def __init__(self, config: Transformer2017Config, layer_idx: int) -> None:
+        super().__init__()
+        self.layer_idx = layer_idx
+        self.self_attention = Transformer2017Attention(config, layer_idx, is_self=True, is_causal=True)
+        self.self_attention_residual = Residual(config)
+        self.cross_attention = Transformer2017Attention(config, layer_idx, is_self=False)
+        self.cross_attention_residual = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_residual = Residual(config)
+
+    def forward(
+        self,
+        states: Tensor,
+        source: Tensor | None,
+        mask: Tensor | None,
+        source_mask: Tensor | None,
+        cache: SharedSourceCache | None = None,
+        with_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """(N, T, D) states and (B, S, D) source states -> (N, T, D) and, on request, both kinds of weights.
+
+        The source is read only if the cache has no keys and values of it yet.
+        """
+        keys, values = self.self_attention.project_memory(states)
+        if cache is not None:
+            keys, values = cache.self_attention_cache.update(keys, values, self.layer_idx)
+        mixed, self_weights = self.self_attention(states, keys, values, mask, with_weights)
+        states = self.self_attention_residual(states, mixed)
+
+        if cache is not None and cache.is_updated.get(self.layer_idx):
+            kept = cache.cross_attention_cache.layers[self.layer_idx]
+            keys, values = kept.keys, kept.values
+        else:
+            keys, values = self.cross_attention.project_memory(source)
+            if cache is not None:
+                keys, values = cache.cross_attention_cache.update(keys, values, self.layer_idx)
+                cache.is_updated[self.layer_idx] = True
+        mixed, cross_weights = self.cross_attention(states, keys, values, source_mask, with_weights)
+        states = self.cross_attention_residual(states, mixed)
+        return self.feed_forward_residual(states, self.feed_forward(states)), self_weights, cross_weights
+
+
+class Transformer2017PreTrainedModel(PreTrainedModel):
+    """Initialisation and what transformers needs to know."""
+
+    config: Transformer2017Config
+    config_class = Transformer2017Config
+    base_model_prefix = "model"
+    supports_gradient_checkpointing = True
+    _no_split_modules = ["EncoderLayer", "DecoderLayer"]
+    _supports_sdpa = True
+    _supports_flash_attn = True
+    _supports_flex_attn = True
+    _can_compile_fullgraph = True
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        """As the authors' code: tables N(0, 1 / D), matrices Glorot-uniform, biases zero, norms the identity.
+
+        The code drew the three projections of self-attention as one matrix, and those of a source's keys and values
+        as another: the sums of their widths are the widths that count.
+        """
+        if isinstance(module, nn.Embedding) or getattr(module, "is_table", False):
+            init.normal_(module.weight, std=self.config.hidden_size**-0.5)
+        elif isinstance(module, nn.Linear):
+            reach = math.sqrt(6 / (module.in_features + getattr(module, "fan_out", module.out_features)))
+            init.uniform_(module.weight, -reach, reach)
+        elif isinstance(module, nn.LayerNorm):
+            init.ones_(module.weight)
+        if getattr(module, "bias", None) is not None:
+            init.zeros_(module.bias)
+
+
+class TokenStack(Transformer2017PreTrainedModel):
+    """What encoder and decoder share: embeddings, positions, the choice of the attention's kernel."""
+
+    def __init__(self, config: Transformer2017Config, vocabulary: int) -> None:
+        super().__init__(config)
+        self.embed_tokens = nn.Embedding(vocabulary, config.hidden_size)  # E
+        self.positions = Positions(
+            config.position_encoding, config.hidden_size, config.max_position_embeddings, config.position_offset
+        )
+        self.dropout = nn.Dropout(config.dropout)
+
+    def positioned(self, vectors: Tensor, first: int | Tensor = 0, order: Tensor | None = None) -> Tensor:
+        """Dropout(sqrt(D) E[w_t] + PE(t))   (Sections 3.4, 3.5, 5.4): (N, T, D) -> (N, T, D).
+
+        Args:
+            vectors: E[w_t].
+            first: position of the first of them.
+            order: (N, T) positions of their own for every row, counted from `first`.
+        """
+        table = self.positions(vectors.shape[1], first, device=vectors.device, dtype=vectors.dtype)
+        return self.dropout(vectors * math.sqrt(self.config.hidden_size) + (table if order is None else table[order]))
+
+    def masking_config(self, with_weights: bool) -> Transformer2017Config:
+        """The config by which masks are made: that of the plain kernel where weights are wanted."""
+        if not with_weights or self.config._attn_implementation == "eager":
+            return self.config
+        plain = copy.copy(self.config)
+        plain._attn_implementation = "eager"
+        return plain
+
+
+class Transformer2017Encoder(TokenStack):
+    """Reads the source."""
+
+    def __init__(self, config: Transformer2017Config) -> None:
+        super().__init__(config, config.vocab_size)
+        self.layers = nn.ModuleList([EncoderLayer(config, index) for index in range(config.num_hidden_layers)])
+        self.gradient_checkpointing = False
+        self.post_init()
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        **kwargs: Any,
+    ) -> BaseModelOutput:
+        """States (B, S, D) of the source; hidden states (the embeddings, then every layer) and weights on request.
+
+        Positions count the tokens that the mask shows, so that pads may stand on either side.
+        """
+        one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
+        config = self.config
+        with_weights = config.output_attentions if output_attentions is None else output_attentions
+        with_states = config.output_hidden_states if output_hidden_states is None else output_hidden_states
+        if input_ids is not None:
+            check_ids("source", input_ids)
+            inputs_embeds = self.embed_tokens(input_ids)
+        real = encoder_mask(attention_mask, inputs_embeds)
+        states = self.positioned(inputs_embeds, order=None if attention_mask is None else token_order(real))
+        mask = create_bidirectional_mask(
+            self.masking_config(with_weights), states, None if attention_mask is None else real
+        )
+        seen, all_weights = [states], []
+        for layer in self.layers:
+            states, weights = layer(states, mask, with_weights)
+            seen.append(states)
+            all_weights.append(weights)
+        return BaseModelOutput(
+            last_hidden_state=states,
+            hidden_states=tuple(seen) if with_states else None,
+            attentions=tuple(all_weights) if with_weights else None,
+        )
+
+
+class Transformer2017Decoder(TokenStack):
+    """Writes the target."""
+
+    def __init__(self, config: Transformer2017Config) -> None:
+        super().__init__(config, config.decoder_vocab_size)
+        self.layers = nn.ModuleList([DecoderLayer(config, index) for index in range(config.num_hidden_layers)])
+        self.gradient_checkpointing = False
+        self.post_init()
+
+    @can_return_tuple
+    @deprecate_kwarg("past_key_values", "5.40.0", new_name="cache")
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        encoder_hidden_states: Tensor | None = None,
+        encoder_attention_mask: Tensor | None = None,
+        cache: Cache | None = None,
+        inputs_embeds: Tensor | None = None,
+        use_cache: bool | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        hypotheses_per_source: int = 1,
+        **kwargs: Any,
+    ) -> BaseModelOutputWithPastAndCrossAttentions:
+        """States (N, T, D) after the previous target words (N, T) and the source (B, S, D).
+
+        Args:
+            attention_mask: (N, T), 1 at tokens, pads on the right; or a mask of four dimensions for the kernel.
+            encoder_hidden_states, encoder_attention_mask: not read once the cache has the source's keys and values.
+            cache: of the words before these.
+            hypotheses_per_source: K.
+        """
+        one_of(decoder_input_ids=input_ids, decoder_inputs_embeds=inputs_embeds)
+        config = self.config
+        with_weights = config.output_attentions if output_attentions is None else output_attentions
+        with_states = config.output_hidden_states if output_hidden_states is None else output_hidden_states
+        use_cache = config.use_cache if use_cache is None else use_cache
+        if attention_mask is not None and attention_mask.ndim == 2 and not torch.compiler.is_compiling():
+            check_target_mask(attention_mask)
+        if input_ids is not None:
+            check_ids("target", input_ids)
+            inputs_embeds = self.embed_tokens(input_ids)
+            if config.decoder_start == "zero":
+                inputs_embeds = inputs_embeds.masked_fill((input_ids == config.decoder_start_token_id)[..., None], 0.0)
+        check_vectors("target", inputs_embeds)
+        if use_cache and cache is None:
+            cache = SharedSourceCache.new(config)
+        cache = SharedSourceCache.of(cache) if cache is not None else None
+        if cache is not None and cache.has_source:
+            sources, begun_rows = cache.sources, cache.rows
+            if cache.source_mask is not None:
+                encoder_attention_mask = cache.source_mask
+            source = None
+        else:
+            source = encoder_hidden_states
+            sources, begun_rows = source.shape[0], source.shape[0] * hypotheses_per_source
+            if encoder_attention_mask is not None:
+                encoder_attention_mask = encoder_mask(encoder_attention_mask, source)
+            if cache is not None:
+                cache.source_mask = encoder_attention_mask
+        check_rows(inputs_embeds.shape[0], sources, begun_rows)
+
+        first = cache.get_seq_length() if cache is not None else 0
+        states = self.positioned(inputs_embeds, first)
+        masking = self.masking_config(with_weights)
+        mask = create_causal_mask(
+            masking, states, attention_mask, None if cache is None else cache.self_attention_cache
+        )
+        source_mask = None
+        if encoder_attention_mask is not None:
+            queries = states.view(sources, -1, states.shape[-1])
+            source_mask = create_bidirectional_mask(masking, queries, encoder_attention_mask)
+        seen, self_weights, cross_weights = [states], [], []
+        for layer in self.layers:
+            states, *weights = layer(states, source, mask, source_mask, cache, with_weights)
+            seen.append(states)
+            self_weights.append(weights[0])
+            cross_weights.append(weights[1])
+        return BaseModelOutputWithPastAndCrossAttentions(
+            last_hidden_state=states,
+            cache=cache if use_cache else None,
+            hidden_states=tuple(seen) if with_states else None,
+            attentions=tuple(self_weights) if with_weights else None,
+            cross_attentions=tuple(cross_weights) if with_weights else None,
+        )
+
+
+class Transformer2017Model(TwoVocabularies, Transformer2017PreTrainedModel):
+    """Encoder and decoder without the output layer."""
+
+    def __init__(self, config: Transformer2017Config) -> None:
+        super().__init__(config)
+        if config.share_encoder_decoder_embeddings:
+            self._tied_weights_keys = {"encoder.embed_tokens.weight": "decoder.embed_tokens.weight"}
+        self.encoder = Transformer2017Encoder(config)
+        self.decoder = Transformer2017Decoder(config)
+        self.post_init()
+
+    def get_input_embeddings(self) -> nn.Module:
+        """The source table."""
+        return self.encoder.embed_tokens
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        self.encoder.embed_tokens = value
+
+    @can_return_tuple
+    @deprecate_kwarg("past_key_values", "5.40.0", new_name="cache")
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        decoder_input_ids: Tensor | None = None,
+        decoder_attention_mask: Tensor | None = None,
+        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
+        cache: Cache | None = None,
+        inputs_embeds: Tensor | None = None,
+        decoder_inputs_embeds: Tensor | None = None,
+        use_cache: bool | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        hypotheses_per_source: int = 1,
+        **kwargs: Any,
+    ) -> Seq2SeqModelOutput:
+        """Decoder outputs for given previous words; see the head for the arguments.
+
+        Raises:
+            ValueError: if neither or both of ids and embeddings are given on a side, the target is padded on the left,
+                or masks and ids have shapes that do not go together.
+        """
+        wanted = {"output_attentions": output_attentions, "output_hidden_states": output_hidden_states}
+        if encoder_outputs is None:
+            encoder_outputs = self.encoder(input_ids, attention_mask, inputs_embeds, **wanted, return_dict=True)
+        elif not isinstance(encoder_outputs, BaseModelOutput):
+            encoder_outputs = BaseModelOutput(*encoder_outputs[:3])
+        decoded = self.decoder(
+            decoder_input_ids,
+            decoder_attention_mask,
+            encoder_outputs.last_hidden_state,
+            attention_mask,
+            cache=cache,
+            inputs_embeds=decoder_inputs_embeds,
+            use_cache=use_cache,
+            hypotheses_per_source=hypotheses_per_source,
+            **wanted,
+            return_dict=True,
+        )
+        return Seq2SeqModelOutput(
+            last_hidden_state=decoded.last_hidden_state,
+            cache=decoded.cache,
+            decoder_hidden_states=decoded.hidden_states,
+            decoder_attentions=decoded.attentions,
+            cross_attentions=decoded.cross_attentions,
+            encoder_last_hidden_state=encoder_outputs.last_hidden_state,
+            encoder_hidden_states=encoder_outputs.hidden_states,
+            encoder_attentions=encoder_outputs.attentions,
+        )
+
+
+class Transformer2017ForConditionalGeneration(TranslationHead, Transformer2017PreTrainedModel, ZooGenerationMixin):
+    """The Transformer with its output layer p(y_t) = softmax(y_T E^T), for translation and parsing."""
+
+    _tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
+
+    def __init__(self, config: Transformer2017Config) -> None:
+        super().__init__(config)
+        if config.share_encoder_decoder_embeddings:
+            self._tied_weights_keys = {
+                **self._tied_weights_keys,
+                "model.encoder.embed_tokens.weight": "model.decoder.embed_tokens.weight",
+            }
+        self.model = Transformer2017Model(config)
+        self.lm_head = nn.Linear(config.hidden_size, config.decoder_vocab_size, bias=config.output_bias)
+        self.lm_head.is_table = True
+        self.post_init()
+
+    @classmethod
+    def _supports_default_dynamic_cache(cls) -> bool:
+        return True
+
+    def _prepare_cache_for_generation(self, generation_config: Any, model_kwargs: dict[str, Any], *args: Any) -> None:
+        super()._prepare_cache_for_generation(generation_config, model_kwargs, *args)
+        if model_kwargs.get("cache") is not None:
+            model_kwargs["cache"] = SharedSourceCache.of(model_kwargs["cache"])
+
+    @can_return_tuple
+    @deprecate_kwarg("past_key_values", "5.40.0", new_name="cache")
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        decoder_input_ids: Tensor | None = None,
+        decoder_attention_mask: Tensor | None = None,
+        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
+        cache: Cache | None = None,
+        inputs_embeds: Tensor | None = None,
+        decoder_inputs_embeds: Tensor | None = None,
+        labels: Tensor | None = None,
+        use_cache: bool | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        hypotheses_per_source: int = 1,
+        **kwargs: Any,
+    ) -> Seq2SeqLMOutput:
+        """Logits and, with labels, the loss.
+
+        Args:
+            input_ids: (B, S) source ids with their end symbol; or `inputs_embeds` (B, S, D), rows of the table.
+            attention_mask: (B, S), 1 at tokens; pads may stand on either side.
+            decoder_input_ids: (N, T) previous target words; made from `labels` if not given.
+            decoder_attention_mask: (N, T), pads on the right; not needed, since later words are never seen.
+            encoder_outputs: what `get_encoder()` returned earlier, in place of the source.
+            cache: an `EncoderDecoderCache` of the words before these.
+            labels: (N, T) target ids, -100 where there is nothing to predict.
+            output_attentions: give out the weights; the plain kernel computes them whatever kernel is set.
+            hypotheses_per_source: K, set by `generate` when beams share a source.
+
+        Returns:
+            loss (mean over target tokens, or their sum over `num_items_in_batch`), logits (N, T, V) and, on request,
+            per layer encoder_attentions (B, h, S, S), decoder_attentions (N, h, T, T), cross_attentions (N, h, T, S),
+            and the hidden states of both sides.
+
+        Raises:
+            ValueError: if neither labels nor decoder inputs are given, or a side has both ids and embeddings.
+        """
+        if labels is not None:
+            use_cache = False if use_cache is None else use_cache
+            if decoder_input_ids is None and decoder_inputs_embeds is None:
+                decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
+        decoded = self.model(
+            input_ids,
+            attention_mask,
+            decoder_input_ids,
+            decoder_attention_mask,
+            encoder_outputs=encoder_outputs,
+            cache=cache,
+            inputs_embeds=inputs_embeds,
+            decoder_inputs_embeds=decoder_inputs_embeds,
+            use_cache=use_cache,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+            hypotheses_per_source=hypotheses_per_source,
+            return_dict=True,
+        )
+        logits = self.lm_head(decoded.last_hidden_state)  # (N, T, V)
+        made = dict(decoded)
+        del made["last_hidden_state"]
+        loss = None if labels is None else label_loss(self, logits, labels, **kwargs)
+        return Seq2SeqLMOutput(loss=loss, logits=logits, **made)
+
+
+def check_ids(side: str, ids: Tensor) -> None:
+    """Ids of a side are (rows, positions) with at least one row and one position, or ValueError."""
+    check_vectors(side, ids[..., None])
+
+
+def token_order(real: Tensor) -> Tensor | None:
+    """Each token's number in its row, (B, S) -> (B, S); None where tokens come first in all rows, as they are then."""
+    if not torch.compiler.is_compiling() and not bool((real[:, 1:] & ~real[:, :-1]).any()):
+        return None
+    return (real.cumsum(1) - 1).clamp(min=0)
