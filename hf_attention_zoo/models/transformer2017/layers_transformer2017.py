@@ -1,0 +1,129 @@
+"""The layers of the Transformer (Vaswani et al. 2017, Section 3.1): each sub-layer is LayerNorm(x + f(x)).
+
+Shapes: B sources, K hypotheses per source (1 except in generation), N = B K rows, S source and T target positions, D
+model size, h heads.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+from transformers.activations import ACT2FN
+from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from hf_attention_zoo.attention.multi_head import MultiHeadAttention, scaled_dot_product
+from hf_attention_zoo.generation.shared_source_cache import SharedSourceCache
+from hf_attention_zoo.models.transformer2017.configuration_transformer2017 import Transformer2017Config
+
+
+class Transformer2017Attention(MultiHeadAttention):
+    """Multi-head attention of the config's sizes, through transformers' attention interface."""
+
+    def __init__(self, config: Transformer2017Config, layer_idx: int, is_self: bool, is_causal: bool = False) -> None:
+        size, heads, key, value = (
+            config.hidden_size,
+            config.num_attention_heads,
+            config.head_dim,
+            config.value_head_dim,
+        )
+        super().__init__(size, heads, key, value, config.attention_bias, config.attention_dropout, is_causal)
+        self.config, self.layer_idx = config, layer_idx
+        fused = heads * (key + value) + (heads * key if is_self else 0)  # what the authors' code draws as one matrix
+        self.k_proj.fan_out = self.v_proj.fan_out = fused
+        self.q_proj.fan_out = fused if is_self else heads * key
+
+    def attend(
+        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, with_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        attend = scaled_dot_product
+        if not with_weights:  # other kernels keep their weights to themselves
+            attend = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, scaled_dot_product)
+        dropout = self.dropout if self.training else 0.0
+        return attend(self, query, keys, values, mask, scaling=self.scaling, dropout=dropout)
+
+
+class FeedForward(nn.Module):
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2   (Eq. 2)."""
+
+    def __init__(self, config: Transformer2017Config) -> None:
+        super().__init__()
+        self.linear_1 = nn.Linear(config.hidden_size, config.intermediate_size)
+        self.linear_2 = nn.Linear(config.intermediate_size, config.hidden_size)
+        self.act, self.dropout = ACT2FN[config.hidden_act], nn.Dropout(config.activation_dropout)
+
+    def forward(self, states: Tensor) -> Tensor:
+        return self.linear_2(self.dropout(self.act(self.linear_1(states))))
+
+
+class Residual(nn.Module):
+    """LayerNorm(x + Dropout(Sublayer(x)))   (Section 3.1, 5.4)."""
+
+    def __init__(self, config: Transformer2017Config) -> None:
+        super().__init__()
+        self.norm, self.dropout = nn.LayerNorm(config.hidden_size, config.layer_norm_eps), nn.Dropout(config.dropout)
+
+    def forward(self, states: Tensor, change: Tensor) -> Tensor:
+        return self.norm(states + self.dropout(change))
+
+
+class EncoderLayer(GradientCheckpointingLayer):
+    """Self-attention, then the feed-forward layer."""
+
+    def __init__(self, config: Transformer2017Config, layer_idx: int) -> None:
+        super().__init__()
+        self.self_attention = Transformer2017Attention(config, layer_idx, is_self=True)
+        self.self_attention_residual = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_residual = Residual(config)
+
+    def forward(self, states: Tensor, mask: Tensor | None, with_weights: bool = False) -> tuple[Tensor, Tensor | None]:
+        """(B, S, D) -> (B, S, D) and, on request, weights (B, h, S, S)."""
+        keys, values = self.self_attention.project_memory(states)
+        mixed, weights = self.self_attention(states, keys, values, mask, with_weights)
+        states = self.self_attention_residual(states, mixed)
+        return self.feed_forward_residual(states, self.feed_forward(states)), weights
+
+
+class DecoderLayer(GradientCheckpointingLayer):
+    """Masked self-attention, attention to the source, then the feed-forward layer."""
+
+    def __init__(self, config: Transformer2017Config, layer_idx: int) -> None:
+        super().__init__()
+        self.layer_idx = layer_idx
+        self.self_attention = Transformer2017Attention(config, layer_idx, is_self=True, is_causal=True)
+        self.self_attention_residual = Residual(config)
+        self.cross_attention = Transformer2017Attention(config, layer_idx, is_self=False)
+        self.cross_attention_residual = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_residual = Residual(config)
+
+    def forward(
+        self,
+        states: Tensor,
+        source: Tensor | None,
+        mask: Tensor | None,
+        source_mask: Tensor | None,
+        cache: SharedSourceCache | None = None,
+        with_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """(N, T, D) states and (B, S, D) source states -> (N, T, D) and, on request, both kinds of weights.
+
+        The source is read only if the cache has no keys and values of it yet.
+        """
+        keys, values = self.self_attention.project_memory(states)
+        if cache is not None:
+            keys, values = cache.self_attention_cache.update(keys, values, self.layer_idx)
+        mixed, self_weights = self.self_attention(states, keys, values, mask, with_weights)
+        states = self.self_attention_residual(states, mixed)
+
+        if cache is not None and cache.is_updated.get(self.layer_idx):
+            kept = cache.cross_attention_cache.layers[self.layer_idx]
+            keys, values = kept.keys, kept.values
+        else:
+            keys, values = self.cross_attention.project_memory(source)
+            if cache is not None:
+                keys, values = cache.cross_attention_cache.update(keys, values, self.layer_idx)
+                cache.is_updated[self.layer_idx] = True
+        mixed, cross_weights = self.cross_attention(states, keys, values, source_mask, with_weights)
+        states = self.cross_attention_residual(states, mixed)
+        return self.feed_forward_residual(states, self.feed_forward(states)), self_weights, cross_weights
