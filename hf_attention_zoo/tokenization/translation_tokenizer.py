@@ -18,11 +18,15 @@ from transformers import BatchEncoding, TokenizersBackend
 
 from hf_attention_zoo.tokenization.special_tokens import SPECIAL_TOKENS
 from hf_attention_zoo.tokenization.subword import SPACE_MARK, train_subword
+from hf_attention_zoo.tokenization.symbols import train_symbols
 from hf_attention_zoo.tokenization.training_texts import check_vocab_size, checked_texts
 from hf_attention_zoo.tokenization.word_level import JOINER, train_word_level
 
 TARGET_TOKENIZER_FILE = "target_tokenizer.json"
-KINDS = ("subword", "word")
+KINDS = ("subword", "word", "symbols")
+_TRAINERS: dict[str, Callable[..., Tokenizer]] = dict(
+    zip(KINDS, (train_subword, train_word_level, train_symbols), strict=True)
+)
 # Shown where a piece is nothing but a space.
 VISIBLE_SPACE = "␣"
 
@@ -62,7 +66,8 @@ class TranslationTokenizer(TokenizersBackend):
         tokenizer_object, tokenizer_file: the source backend (the only one of a shared vocabulary).
         target_tokenizer_object, target_tokenizer_file: the target backend.
         shared_vocabulary: one vocabulary for both sides; by default, whether no target backend is given.
-        kind: "subword" or "word", as trained. lowercase: whether the backends lower-case their input.
+        kind: "subword", "word" or "symbols", as the source was trained. lowercase: whether the backends lower-case
+            their input.
         source_lang, target_lang: language codes, kept for cards and metrics.
 
     Raises:
@@ -132,6 +137,7 @@ class TranslationTokenizer(TokenizersBackend):
         target_texts: Iterable[str] | Iterable[list[str]] | None = None,
         *,
         kind: str = "subword",
+        target_kind: str | None = None,
         vocab_size: int = 8000,
         target_vocab_size: int | None = None,
         shared: bool = False,
@@ -147,7 +153,9 @@ class TranslationTokenizer(TokenizersBackend):
 
         Args:
             source_texts, target_texts: sentences (or lists of sentences). The target may be left out if `shared`.
-            kind: "subword" (byte pairs) or "word" (a shortlist of the most frequent words, the rest `<unk>`).
+            kind: "subword" (byte pairs), "word" (a shortlist of the most frequent words, the rest `<unk>`) or
+                "symbols" (the same of whatever stands between white space).
+            target_kind: the target's, as the source's by default.
             vocab_size, target_vocab_size: rows, the four special tokens included; the target follows the source by
                 default. A small text may give fewer rows: `len(tok)` and `tok.target_vocab_size` tell.
             shared: one vocabulary, trained on both sides together.
@@ -157,8 +165,10 @@ class TranslationTokenizer(TokenizersBackend):
         Raises:
             ValueError: a value of the wrong type or range, texts without text, or too small a vocabulary.
         """
-        if kind not in KINDS:
-            raise ValueError(f"kind={kind!r} is not known; choose from {', '.join(map(repr, KINDS))}")
+        target_kind = target_kind or kind
+        for name, value in (("kind", kind), ("target_kind", target_kind)):
+            if value not in KINDS:
+                raise ValueError(f"{name}={value!r} is not known; choose from {', '.join(map(repr, KINDS))}")
         check_vocab_size(vocab_size)
         if target_vocab_size is not None:
             check_vocab_size(target_vocab_size, "target_vocab_size")
@@ -169,24 +179,30 @@ class TranslationTokenizer(TokenizersBackend):
             )
         if target_texts is None and not shared:
             raise ValueError("separate vocabularies need target_texts; give them, or shared=True for one vocabulary")
-        if alphabet_size is not None and kind != "subword":
+        if shared and target_kind != kind:
+            raise ValueError(
+                f"shared=True has one vocabulary, but kind={kind!r} and target_kind={target_kind!r} differ; leave "
+                "target_kind out"
+            )
+        if alphabet_size is not None and "subword" not in (kind, target_kind):
             raise ValueError(f"alphabet_size={alphabet_size} is for kind='subword', not for kind={kind!r}")
 
         options: dict[str, Any] = {"lowercase": lowercase}
         if min_frequency is not None:
             options["min_frequency"] = min_frequency
-        if alphabet_size is not None:
-            options["alphabet_size"] = alphabet_size
-        learn: Callable[..., Tokenizer] = train_subword if kind == "subword" else train_word_level
+
+        def learn(kind: str, texts: Iterable[str], size: int) -> Tokenizer:
+            extra = {"alphabet_size": alphabet_size} if kind == "subword" and alphabet_size is not None else {}
+            return _TRAINERS[kind](texts, vocab_size=size, **options, **extra)
 
         source: Iterator[str] = checked_texts(source_texts, "source")
         target = checked_texts(target_texts, "target") if target_texts is not None else iter(())
         if shared:
-            backends = {"tokenizer_object": learn(chain(source, target), vocab_size=vocab_size, **options)}
+            backends = {"tokenizer_object": learn(kind, chain(source, target), vocab_size)}
         else:
             backends = {
-                "tokenizer_object": learn(source, vocab_size=vocab_size, **options),
-                "target_tokenizer_object": learn(target, vocab_size=target_vocab_size or vocab_size, **options),
+                "tokenizer_object": learn(kind, source, vocab_size),
+                "target_tokenizer_object": learn(target_kind, target, target_vocab_size or vocab_size),
             }
         return cls(
             **backends,
@@ -249,12 +265,12 @@ class TranslationTokenizer(TokenizersBackend):
     def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **kwargs: Any) -> BatchEncoding:
         if isinstance(text, list | tuple) and not text and not kwargs.get("is_split_into_words"):
             return BatchEncoding({name: [] for name in self.model_input_names})
-        text, text_pair = _composed(text), _composed(text_pair)
+        text, text_pair = composed(text), composed(text_pair)
         with self._backend_lock:
             try:
                 return super()._encode_plus(text, text_pair, *args, **kwargs)
             except (TypeError, UnicodeEncodeError) as error:
-                wrong = _first_unreadable(text) or _first_unreadable(text_pair)
+                wrong = first_unreadable(text) or first_unreadable(text_pair)
                 if wrong is None:
                     raise
                 raise ValueError(f"{wrong}; every text must be a string of valid Unicode") from error
@@ -268,7 +284,7 @@ class TranslationTokenizer(TokenizersBackend):
     ) -> tuple[dict[str, Any], list[Encoding]]:
         columns, encodings = super()._convert_encoding(encoding, *args, **kwargs)
         if "offset_mapping" in columns:
-            columns["offset_mapping"] = [_spans_without_marks(e.tokens, e.offsets) for e in encodings]
+            columns["offset_mapping"] = [spans_without_marks(e.tokens, e.offsets) for e in encodings]
         return columns, encodings
 
     def source_surface(self, text: str, **kwargs: Any) -> list[tuple[str, int, int]]:
@@ -396,21 +412,21 @@ def readable_token(token: str) -> str:
     return token.replace(SPACE_MARK, "").replace(JOINER, "") or VISIBLE_SPACE
 
 
-def _composed(text: Any) -> Any:
+def composed(text: Any) -> Any:
     """Strings in NFC, inside lists too; the backends normalise as well but then report wrong offsets."""
     if isinstance(text, str):
         return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
     if isinstance(text, list | tuple):
-        return type(text)(_composed(item) for item in text) if type(text) in (list, tuple) else text
+        return type(text)(composed(item) for item in text) if type(text) in (list, tuple) else text
     return text
 
 
-def _first_unreadable(text: Any, where: str = "the text") -> str | None:
+def first_unreadable(text: Any, where: str = "the text") -> str | None:
     """Describe the first element of `text` that is no string of valid Unicode."""
     if text is None and where == "the text":
         return None
     if isinstance(text, list | tuple):
-        return next(filter(None, (_first_unreadable(item, f"text {i}") for i, item in enumerate(text))), None)
+        return next(filter(None, (first_unreadable(item, f"text {i}") for i, item in enumerate(text))), None)
     if not isinstance(text, str):
         return f"{where} is {type(text).__name__} ({text!r:.60})"
     try:
@@ -420,7 +436,7 @@ def _first_unreadable(text: Any, where: str = "the text") -> str | None:
     return None
 
 
-def _spans_without_marks(tokens: list[str], spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def spans_without_marks(tokens: list[str], spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The characters that each token itself covers, without the space or the neighbour that its mark was made from.
 
     The backends count an inserted mark as a part of the character beside it: of the one before a left joiner (also

@@ -1,0 +1,28 @@
+"""`attention-zoo parseval GOLD TEST`."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the sub-command; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="attention-zoo parseval",
+        description="Labelled bracket precision, recall and F1 of trees against gold trees, as evalb counts them with "
+        "COLLINS.prm: without punctuation, traces and TOP, function tags cut off.",
+    )
+    parser.add_argument("gold", help="file of gold trees in Penn brackets")
+    parser.add_argument("test", help="file of trees of the same sentences in the same order")
+    parser.add_argument("--output", help="JSON file for the figures")
+    options = parser.parse_args(argv)
+
+    from hf_attention_zoo.parsing.bracket_scores import score_trees
+    from hf_attention_zoo.parsing.bracket_trees import read_tree_files
+    from hf_attention_zoo.training.output_folder import write_json
+
+    scores = score_trees(read_tree_files([options.gold]), read_tree_files([options.test]))
+    print(scores.report())
+    if options.output:
+        write_json(Path(options.output), scores.as_dict())
+    return 0

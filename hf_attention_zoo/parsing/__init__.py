@@ -1,0 +1,1 @@
+"""Constituency parsing as translation: trees in Penn brackets, their linear form, and bracket scores."""
