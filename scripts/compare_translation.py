@@ -60,6 +60,10 @@ class Run:
         return self.model, self.variant, self.seed
 
     @property
+    def name(self) -> str:
+        return f"{self.model} {self.variant}"
+
+    @property
     def folder(self) -> str:
         words = "".join(letter if letter.isalnum() or letter == "-" else " " for letter in self.variant).split()
         return "_".join([self.model, *words, str(self.seed)])
@@ -114,8 +118,8 @@ def shared_tokenizer(protocol: dict[str, Any], folder: Path) -> Path:
     return folder
 
 
-def train_and_score(run: Run, protocol: dict[str, Any], work: Path) -> dict[str, Any]:
-    """One row of the table."""
+def train_and_score(run: Run, protocol: dict[str, Any], work: Path, command: str) -> dict[str, Any]:
+    """One row of the table; `command` is noted in the model's training.json."""
     import torch
 
     from hf_attention_zoo.evaluation.checkpoint_evaluation import evaluate_checkpoint
@@ -145,7 +149,7 @@ def train_and_score(run: Run, protocol: dict[str, Any], work: Path) -> dict[str,
         if value is not None:
             arguments += [f"--{name}", str(value).lower() if isinstance(value, bool) else str(value)]
     if not (folder / "training.json").is_file():
-        run_training(parse_run(arguments, command=f"scripts/compare_translation.py: {run.key}"))
+        run_training(parse_run(arguments, command=command))
     facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     metrics = evaluate_checkpoint(folder, split="test", batch_size=64, **protocol["generation"])
     for checkpoint in folder.glob("checkpoint-*"):
@@ -174,14 +178,13 @@ def run_all(protocol_file: Path, work: Path, only: str | None, limit: int | None
     """Every run that has no row yet, or the first `limit` of those whose model and variant contain `only`."""
     protocol, table = read_protocol(protocol_file), protocol_file.with_suffix(".csv")
     finished = {(row["model"], row["variant"], int(row["seed"])) for row in read_rows(table)}
-    waiting = [
-        run
-        for run in runs(protocol)
-        if run.key not in finished and (only is None or only in f"{run.model} {run.variant}")
-    ]
+    waiting = [run for run in runs(protocol) if run.key not in finished and (only is None or only in run.name)]
     for run in waiting[:limit]:
         print(f"=== {run.model}, {run.variant}, seed {run.seed}", flush=True)
-        row = train_and_score(run, protocol, work)
+        command = (
+            f'python scripts/compare_translation.py run scripts/comparisons/{protocol_file.name} --only "{run.name}"'
+        )
+        row = train_and_score(run, protocol, work, command)
         append_row(table, row)
         print(f"=== BLEU {row['bleu']} after {row['seconds']} s", flush=True)
 
@@ -233,10 +236,11 @@ def draw(protocol_file: Path, title: str | None) -> None:
     from matplotlib.figure import Figure
 
     table = protocol_file.with_suffix(".csv")
-    rows = read_rows(table)
+    protocol = read_protocol(protocol_file)
+    order = list(dict.fromkeys((run.model, run.variant) for run in runs(protocol)))
+    rows = sorted(read_rows(table), key=lambda row: order.index((row["model"], row["variant"])))
     if not rows:
         raise SystemExit(f"no results in {table}; make them with the command `run`")
-    protocol = read_protocol(protocol_file)
     counts = dict(part.split(":") for part in rows[0]["sentences_by_source_length"].split())
     buckets = sorted(counts, key=lambda bucket: int(bucket.rstrip("+").split("-")[0]))
     figure = Figure(figsize=(8.0, 5.0), layout="constrained")
