@@ -1,0 +1,152 @@
+"""The tokenizer of models that read one text or a pair of texts and write none.
+
+Nothing is put between the texts of a pair or behind a text: `token_type_ids` tell the two apart. A text without any
+token is one `<pad>` that the attention mask leaves out, so that it can be a batch of its own. Everything is composed
+(NFC) first.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from tokenizers import processors
+from transformers import BatchEncoding, TokenizersBackend
+
+from hf_attention_zoo.tokenization.text_vocabulary import (
+    KINDS,
+    TEXT_SPECIAL_TOKENS,
+    train_text_pieces,
+    train_text_words,
+)
+from hf_attention_zoo.tokenization.training_texts import check_vocab_size, checked_texts
+from hf_attention_zoo.tokenization.translation_tokenizer import (
+    composed,
+    first_unreadable,
+    readable_token,
+    spans_without_marks,
+)
+
+# What a text without tokens becomes, column by column.
+_EMPTY = {"attention_mask": 0, "token_type_ids": 0, "special_tokens_mask": 1, "offset_mapping": (0, 0)}
+
+
+class WrittenToken(NamedTuple):
+    """A token as it is written: `text[start:end]` of the text in NFC, and how to show it."""
+
+    token: str
+    start: int
+    end: int
+
+
+class TextTokenizer(TokenizersBackend):
+    """Single texts and pairs of texts as one row of ids.
+
+    ```python
+    tok("A text")                      # token_type_ids are 0
+    tok("A text", "and another one")   # token_type_ids are 1 at the second
+    ```
+
+    Args:
+        kind: "word" or "subword", as trained. lowercase: whether the backend lower-cases its input.
+    """
+
+    model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
+    padding_side = "right"
+
+    def __init__(self, *args: Any, kind: str | None = None, lowercase: bool = False, **kwargs: Any) -> None:
+        self.kind, self.lowercase = kind, lowercase
+        for name, token in TEXT_SPECIAL_TOKENS.items():
+            kwargs.setdefault(name, token)
+        super().__init__(*args, kind=kind, lowercase=lowercase, **kwargs)
+        # How it was loaded is no property of the tokenizer; saved, it would make a reloaded copy's files differ.
+        for name in ("is_local", "local_files_only"):
+            self.init_kwargs.pop(name, None)
+
+    @classmethod
+    def train(
+        cls,
+        texts: Iterable[str] | Iterable[list[str]],
+        *,
+        vocab_size: int = 30_000,
+        kind: str = "word",
+        lowercase: bool = True,
+        min_frequency: int | None = None,
+        model_max_length: int | None = None,
+    ) -> "TextTokenizer":
+        """Learn a vocabulary from texts; the iterable is read once.
+
+        Args:
+            texts: strings, or lists of strings (both texts of pairs).
+            vocab_size: rows, `<pad>` and `<unk>` included; a small text may give fewer: `len(tok)` tells.
+            kind: "word" (the most frequent words and marks) or "subword" (byte pairs).
+            min_frequency: how often a word (default 1) or a pair of pieces (default 2) must occur.
+            model_max_length: where `truncation=True` cuts.
+
+        Raises:
+            ValueError: a value of the wrong type or range, or texts without text.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"kind={kind!r} is not known; choose from {', '.join(map(repr, KINDS))}")
+        check_vocab_size(vocab_size)
+        options: dict[str, Any] = {"vocab_size": vocab_size, "lowercase": lowercase}
+        if min_frequency is not None:
+            options["min_frequency"] = min_frequency
+        learn = train_text_words if kind == "word" else train_text_pieces
+        backend = learn(checked_texts(texts, "text"), **options)
+        backend.post_processor = processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1", special_tokens=[])
+        limit = {} if model_max_length is None else {"model_max_length": model_max_length}
+        return cls(tokenizer_object=backend, kind=kind, lowercase=lowercase, **limit)
+
+    @classmethod
+    def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:
+        """Hand the files through: a class with its own `__init__` would otherwise lose normaliser and decoder."""
+        return kwargs
+
+    def _encode_plus(
+        self, text: Any, text_pair: Any = None, *args: Any, return_tensors: str | None = None, **kwargs: Any
+    ) -> BatchEncoding:
+        if isinstance(text, list | tuple) and not text and not kwargs.get("is_split_into_words"):
+            return BatchEncoding({name: [] for name in self.model_input_names})
+        text, text_pair = composed(text), composed(text_pair)
+        try:
+            encoded = super()._encode_plus(text, text_pair, *args, **kwargs)
+        except (TypeError, UnicodeEncodeError) as error:
+            wrong = first_unreadable(text) or first_unreadable(text_pair)
+            if wrong is None:
+                raise
+            raise ValueError(f"{wrong}; every text must be a string of valid Unicode") from error
+        finally:
+            # No property of the tokenizer: left there, it would change saved files and the keys of data caches.
+            self._tokenizer.no_truncation()
+            self._tokenizer.no_padding()
+        single = not encoded["input_ids"] or not isinstance(encoded["input_ids"][0], list)
+        columns = {name: [values] if single else list(values) for name, values in encoded.items()}
+        for row, ids in enumerate(columns["input_ids"]):
+            if not ids:
+                for name, fill in {"input_ids": self.pad_token_id, **_EMPTY}.items():
+                    if name in columns:
+                        columns[name][row] = [fill]
+        if single and return_tensors is None:
+            columns = {name: values[0] for name, values in columns.items()}
+        return BatchEncoding(columns, encoded.encodings, tensor_type=return_tensors)
+
+    def surface(self, text: str, text_pair: str | None = None, **kwargs: Any) -> tuple[list[WrittenToken], ...]:
+        """What stands behind the ids of `tok(text, text_pair)`, for pictures: a list for each text.
+
+        Args:
+            kwargs: what the call was given, such as `truncation` and `max_length`.
+        """
+        encoding = self(text, text_pair, **kwargs).encodings[0]
+        written: list[list[WrittenToken]] = []
+        for kind, given in enumerate((text, text_pair)[: 1 if text_pair is None else 2]):
+            whole = unicodedata.normalize("NFC", given)
+            mine = [place for place, type_id in enumerate(encoding.type_ids) if type_id == kind]
+            tokens = [encoding.tokens[place] for place in mine]
+            spans = spans_without_marks(tokens, [encoding.offsets[place] for place in mine])
+            written.append(
+                [
+                    WrittenToken(whole[start:end] or readable_token(token), start, end)
+                    for token, (start, end) in zip(tokens, spans, strict=True)
+                ]
+            )
+        return tuple(written)
