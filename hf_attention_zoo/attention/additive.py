@@ -135,8 +135,11 @@ class _RecomputedScores(torch.autograd.Function):
         return back.query, of_keys.total(), back.vector
 
 
-class _Align(torch.autograd.Function):
-    """One step of a loop: softmax of v^T tanh(W_a s + U_a h). Gradients of W_a and of the keys go on the tape."""
+class _Step(torch.autograd.Function):
+    """One step of a loop: v^T tanh(W_a s + U_a h), or with a mask its softmax.
+
+    Gradients of W_a and of the keys go on the tape.
+    """
 
     @staticmethod
     def forward(
@@ -145,22 +148,24 @@ class _Align(torch.autograd.Function):
         weight: Tensor,
         keys: Tensor,
         vector: Tensor,
-        mask: Tensor,
+        mask: Tensor | None,
         tape: WeightTape,
         scratch: Scratch,
     ) -> Tensor:
         projected = functional.linear(query, weight)
-        alignment = masked_softmax(scores_of(bend(projected, keys, scratch), vector), mask)
+        scores = scores_of(bend(projected, keys, scratch), vector)
+        alignment = None if mask is None else masked_softmax(scores, mask)
         ctx.save_for_backward(query, weight, projected, keys, vector, alignment)
         ctx.tape, ctx.scratch = tape, scratch
-        return alignment
+        return scores if alignment is None else alignment
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         query, weight, projected, keys, vector, alignment = ctx.saved_tensors
-        share = grad * alignment
-        grad = torch.addcmul(share, alignment, share.sum(-1, keepdim=True), value=-1)  # d loss / d score, (B, N, S)
+        if alignment is not None:  # d loss / d score, (B, N, S)
+            share = grad * alignment
+            grad = torch.addcmul(share, alignment, share.sum(-1, keepdim=True), value=-1)
         back = scores_backward(grad, projected, keys, vector, ctx.scratch)
         if ctx.needs_input_grad[1]:
             ctx.tape.record(weight, query.flatten(0, 1), back.query.flatten(0, 1))
@@ -217,9 +222,15 @@ class AdditiveAttention(Attention):
             keys, weight = tape.open(keys, KeyGradient), tape.open(weight)
         return OpenAdditive(weight, keys, self.score_vector.to(keys.dtype), source.mask[:, None], tape, Scratch())
 
-    def align(self, query: Tensor, opened: OpenAdditive) -> Tensor:
-        weight, keys, vector, mask, tape, scratch = opened
+    def score_step(self, query: Tensor, opened: OpenAdditive) -> Tensor:
+        weight, keys, vector, _, tape, scratch = opened
         query = query.to(weight.dtype)
         if tape is None:
-            return masked_softmax(scores_in_parts(functional.linear(query, weight), keys, vector), mask)
-        return _Align.apply(query, weight, keys, vector, mask, tape, scratch)
+            return scores_in_parts(functional.linear(query, weight), keys, vector)
+        return _Step.apply(query, weight, keys, vector, None, tape, scratch)
+
+    def align(self, query: Tensor, opened: OpenAdditive) -> Tensor:
+        weight, keys, vector, mask, tape, scratch = opened
+        if tape is None:
+            return masked_softmax(self.score_step(query, opened), mask)
+        return _Step.apply(query.to(weight.dtype), weight, keys, vector, mask, tape, scratch)

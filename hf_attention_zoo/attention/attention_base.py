@@ -51,7 +51,8 @@ class Attention(nn.Module):
     """alignment = softmax over real positions of score(query, keys); context = sum of alignment times values.
 
     Where queries come one after the other, a loop calls `open_loop` once and `align` each step, and takes the
-    weighted sums of what it needs with `mix`. Where all queries are known, calling the module does all of it.
+    weighted sums of what it needs with `mix`. Where all queries are known, calling the module does all of it. Either
+    way a mechanism that asks for the target position of a query gets it behind the other arguments.
     """
 
     def project_keys(self, values: Tensor) -> Tensor:
@@ -67,12 +68,16 @@ class Attention(nn.Module):
         return AttendedSource(values, self.project_keys(values), mask.bool())
 
     def open_loop(self, source: AttendedSource, tape: WeightTape | None) -> Any:
-        """What the steps of one loop over this source share; mechanisms with a faster `align` define more."""
+        """What the steps of one loop over this source share; mechanisms with a faster step define more."""
         return source
+
+    def score_step(self, query: Tensor, opened: Any) -> Tensor:
+        """One step's scores: (B, N, Q) and what `open_loop` gave -> (B, N, S)."""
+        return self.score(query, opened.keys)
 
     def align(self, query: Tensor, opened: Any) -> Tensor:
         """One step's alignment: (B, N, Q) and what `open_loop` gave -> (B, N, S)."""
-        return masked_softmax(self.score(query, opened.keys), opened.mask[:, None])
+        return masked_softmax(self.score_step(query, opened), opened.mask[:, None])
 
     def forward(self, query: Tensor, source: AttendedSource) -> tuple[Tensor, Tensor]:
         """(B, N, Q) -> context (B, N, M) and alignment (B, N, S)."""
@@ -82,48 +87,56 @@ class Attention(nn.Module):
         return context, alignment
 
 
-class MixtureGradient:
-    """sum_t alignment_t^T grad_t of the mixed vectors (B, S, M), as one batched product over all steps."""
+class VectorsGradient:
+    """sum_t left_t^T right_t of vectors (B, S, M) that steps read, as one batched product over all steps.
+
+    Of a step's mixture a h it is the sum of alignments and gradients, of its products q h^T that of gradients and
+    queries.
+    """
 
     def __init__(self) -> None:
-        self.alignments: list[Tensor] = []
-        self.grads: list[Tensor] = []
+        self.lefts: list[Tensor] = []
+        self.rights: list[Tensor] = []
 
     def add(self, *parts: Tensor) -> None:
-        alignment, grad = parts
-        self.alignments.append(alignment)
-        self.grads.append(grad)
+        left, right = parts  # (B, N, S), (B, N, M)
+        self.lefts.append(left)
+        self.rights.append(right)
 
     def total(self) -> Tensor:
-        return torch.bmm(torch.cat(self.alignments, 1).mT, torch.cat(self.grads, 1))
+        return torch.bmm(torch.cat(self.lefts, 1).mT, torch.cat(self.rights, 1))
 
 
 class _Mix(torch.autograd.Function):
     """total + alignment vectors; the gradient of the vectors goes on the tape."""
 
     @staticmethod
-    def forward(ctx: Any, total: Tensor, alignment: Tensor, vectors: Tensor, tape: WeightTape) -> Tensor:
+    def forward(ctx: Any, total: Tensor | None, alignment: Tensor, vectors: Tensor, tape: WeightTape) -> Tensor:
         ctx.save_for_backward(alignment, vectors)
         ctx.tape = tape
-        return torch.baddbmm(total, alignment, vectors)
+        return _mixture(total, alignment, vectors)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor, None, None]:
         alignment, vectors = ctx.saved_tensors
         if ctx.needs_input_grad[2]:
             ctx.tape.record(vectors, alignment, grad)
-        return grad, torch.bmm(grad, vectors.mT), None, None
+        return grad if ctx.needs_input_grad[0] else None, torch.bmm(grad, vectors.mT), None, None
+
+
+def _mixture(total: Tensor | None, alignment: Tensor, vectors: Tensor) -> Tensor:
+    return torch.bmm(alignment, vectors) if total is None else torch.baddbmm(total, alignment, vectors)
 
 
 def open_mixture(vectors: Tensor, tape: WeightTape | None) -> Tensor:
     """Make vectors (B, S, M) ready for the steps of a loop that mixes them."""
-    return vectors if tape is None else tape.open(vectors, MixtureGradient)
+    return vectors if tape is None else tape.open(vectors, VectorsGradient)
 
 
-def mix(total: Tensor, alignment: Tensor, vectors: Tensor, tape: WeightTape | None) -> Tensor:
-    """One step's total + sum_j alignment_j vectors_j: (B, N, M), (B, N, S) and opened (B, S, M) -> (B, N, M)."""
-    total, alignment = total.to(vectors.dtype), alignment.to(vectors.dtype)
+def mix(total: Tensor | None, alignment: Tensor, vectors: Tensor, tape: WeightTape | None) -> Tensor:
+    """One step's total + sum_j alignment_j vectors_j: (B, N, M) or None, (B, N, S), opened (B, S, M) -> (B, N, M)."""
+    total, alignment = None if total is None else total.to(vectors.dtype), alignment.to(vectors.dtype)
     if tape is None:
-        return torch.baddbmm(total, alignment, vectors)
+        return _mixture(total, alignment, vectors)
     return _Mix.apply(total, alignment, vectors, tape)

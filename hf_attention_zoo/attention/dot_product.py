@@ -2,10 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
-from hf_attention_zoo.attention.attention_base import Attention
+from hf_attention_zoo.attention.attention_base import AttendedSource, Attention, VectorsGradient
+from hf_attention_zoo.recurrent.weight_tape import WeightTape
+
+
+class _StepProducts(torch.autograd.Function):
+    """query keys^T of one step; the gradient of the keys goes on the tape."""
+
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, keys: Tensor, tape: WeightTape) -> Tensor:
+        ctx.save_for_backward(query, keys)
+        ctx.tape = tape
+        return torch.bmm(query, keys.mT)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        query, keys = ctx.saved_tensors
+        if ctx.needs_input_grad[1]:
+            ctx.tape.record(keys, grad, query)
+        return torch.bmm(grad, keys), None, None
+
+
+class OpenProducts(NamedTuple):
+    """What the steps of one loop share."""
+
+    keys: Tensor  # (B, S, A)
+    mask: Tensor  # (B, S)
+    tape: WeightTape | None
 
 
 class DotProductAttention(Attention):
@@ -13,3 +43,12 @@ class DotProductAttention(Attention):
 
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
         return torch.bmm(query, keys.transpose(1, 2))
+
+    def open_loop(self, source: AttendedSource, tape: WeightTape | None) -> OpenProducts:
+        keys = source.keys if tape is None else tape.open(source.keys, VectorsGradient)
+        return OpenProducts(keys, source.mask, tape)
+
+    def score_step(self, query: Tensor, opened: OpenProducts) -> Tensor:
+        if opened.tape is None:
+            return self.score(query, opened.keys)
+        return _StepProducts.apply(query.to(opened.keys.dtype), opened.keys, opened.tape)

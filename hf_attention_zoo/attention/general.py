@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
-from hf_attention_zoo.attention.attention_base import Attention
+from hf_attention_zoo.attention.dot_product import DotProductAttention
 
 
-class GeneralAttention(Attention):
-    """score(h, s) = h^T W_a s.
+class GeneralAttention(DotProductAttention):
+    """score(h, s) = h^T W_a s: the dot product with keys W_a s.
 
     W_a s is computed once per source; the released code computes W_a h at every step instead, with W_a transposed.
 
@@ -24,6 +23,3 @@ class GeneralAttention(Attention):
 
     def project_keys(self, values: Tensor) -> Tensor:
         return self.key_projection(values)
-
-    def score(self, query: Tensor, keys: Tensor) -> Tensor:
-        return torch.bmm(query, keys.transpose(1, 2))

@@ -12,12 +12,14 @@ The product with the Gaussian is not normalised again. Shapes as in `attention_b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from hf_attention_zoo.attention.attention_base import AttendedSource, Attention, masked_softmax
 from hf_attention_zoo.attention.location import source_positions
+from hf_attention_zoo.recurrent.weight_tape import WeightTape, step_linear
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,15 @@ class PositionedSource(AttendedSource):
 
     positions: Tensor
     lengths: Tensor
+
+
+class OpenWindow(NamedTuple):
+    """What the steps of one loop share."""
+
+    source: PositionedSource
+    scored: Any  # what the mechanism's own steps share
+    position_weight: Tensor | None  # W_p
+    tape: WeightTape | None
 
 
 class LocalAttention(Attention):
@@ -55,7 +66,12 @@ class LocalAttention(Attention):
         real = mask.bool()
         return PositionedSource(values, self.project_keys(values), real, source_positions(real), real.sum(1))
 
-    def centre(self, query: Tensor, source: PositionedSource, times: Tensor) -> Tensor:
+    @property
+    def position_weight(self) -> Tensor | None:
+        """W_p, where there is one."""
+        return None
+
+    def centre(self, query: Tensor, times: Tensor, opened: OpenWindow) -> Tensor:
         """p_t: queries (B, N, Q) at target positions (B or 1, N) -> (B, N)."""
         raise TypeError(f"{type(self).__name__} places no window; subclass LocalAttention and write centre")
 
@@ -63,24 +79,38 @@ class LocalAttention(Attention):
         """What is done to the softmax over the window, given s - p_t: (B, N, S), (B, N, S) -> (B, N, S)."""
         return alignment
 
+    def weigh(self, scores: Tensor, query: Tensor, times: Tensor, opened: OpenWindow) -> Tensor:
+        """Scores (B, N, S) of queries (B, N, Q) at times (B or 1, N) -> alignment (B, N, S)."""
+        source = opened.source
+        centre = self.centre(query, times, opened)  # (B, N)
+        positions = source.positions[:, None]  # (B, 1, S)
+        offset = positions - centre.detach().floor()[..., None]  # (B, N, S)
+        window = source.mask[:, None] & (offset.abs() <= self.half_width)
+        return self.reshape(masked_softmax(scores, window), positions - centre[..., None])
+
+    def open_loop(self, source: PositionedSource, tape: WeightTape | None) -> OpenWindow:
+        weight = self.position_weight
+        opened = weight if weight is None or tape is None else tape.open(weight)
+        return OpenWindow(source, self.mechanism.open_loop(source, tape), opened, tape)
+
+    def align(self, query: Tensor, opened: OpenWindow, times: Tensor) -> Tensor:
+        """One step's alignment: (B, N, Q) at target positions (B or 1, N) -> (B, N, S)."""
+        return self.weigh(self.mechanism.score_step(query, opened.scored), query, times, opened)
+
     def forward(self, query: Tensor, source: PositionedSource, times: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """(B, N, Q) and the target position of each query, (B or 1, N) -> context (B, N, M), alignment (B, N, S)."""
         if times is None:
             raise ValueError("local attention needs the target position of each query; give times (1, N)")
-        centre = self.centre(query, source, times)  # (B, N)
-        positions = source.positions[:, None]  # (B, 1, S)
-        offset = positions - centre.detach().floor()[..., None]  # (B, N, S)
-        window = source.mask[:, None] & (offset.abs() <= self.half_width)
-        alignment = masked_softmax(self.score(query, source.keys), window)
-        alignment = self.reshape(alignment, positions - centre[..., None])
+        opened = OpenWindow(source, None, self.position_weight, None)
+        alignment = self.weigh(self.score(query, source.keys), query, times, opened)
         return torch.bmm(alignment, source.values), alignment
 
 
 class MonotonicLocalAttention(LocalAttention):
     """local-m: the window moves one source position a target position and stops at the sentence's last."""
 
-    def centre(self, query: Tensor, source: PositionedSource, times: Tensor) -> Tensor:
-        return torch.minimum(times, source.lengths[:, None] - 1).float()
+    def centre(self, query: Tensor, times: Tensor, opened: OpenWindow) -> Tensor:
+        return torch.minimum(times, opened.source.lengths[:, None] - 1).float()
 
 
 class PredictiveLocalAttention(LocalAttention):
@@ -103,10 +133,15 @@ class PredictiveLocalAttention(LocalAttention):
         self.position_projection = nn.Linear(query_size, position_size, bias=False)  # W_p
         self.position_vector = nn.Linear(position_size, 1, bias=False)  # v_p
 
-    def centre(self, query: Tensor, source: PositionedSource, times: Tensor) -> Tensor:
-        share = torch.sigmoid(self.position_vector(torch.tanh(self.position_projection(query)))[..., 0])  # (B, N)
+    @property
+    def position_weight(self) -> Tensor:
+        return self.position_projection.weight
+
+    def centre(self, query: Tensor, times: Tensor, opened: OpenWindow) -> Tensor:
+        moved = step_linear(query.flatten(0, 1), opened.position_weight, opened.tape).view(*query.shape[:2], -1)
+        share = torch.sigmoid(self.position_vector(torch.tanh(moved))[..., 0])  # (B, N)
         wide = share if share.dtype == torch.float64 else share.float()  # half precision cannot count to 50
-        centre = wide * source.lengths[:, None]
+        centre = wide * opened.source.lengths[:, None]
         if self.gradient_scale != 1.0:
             centre = torch.lerp(centre.detach(), centre, self.gradient_scale)
         return centre

@@ -14,8 +14,8 @@ from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from hf_attention_zoo.recurrent.decoder_loop import State, unroll
-from hf_attention_zoo.recurrent.lstm_cell import lstm_cell
-from hf_attention_zoo.recurrent.weight_tape import WeightTape, step_linear
+from hf_attention_zoo.recurrent.lstm_cell import lstm_step
+from hf_attention_zoo.recurrent.weight_tape import WeightTape
 
 
 class LayerWeights(NamedTuple):
@@ -123,14 +123,15 @@ class StackedLSTM(nn.Module):
         following: State = {}
         hidden = projected
         for k, layer in enumerate(weights.layers):
-            if k == 0:
-                gates = projected if feed is None else projected + step_linear(feed, weights.feed, weights.tape)
-            else:
+            products = [(state[f"hidden_{k}"], layer.recurrent)]
+            if k:
                 below = functional.dropout(hidden, self.dropout, self.training)
-                gates = step_linear(below, layer.inputs, weights.tape)
-                gates = gates if layer.bias is None else gates + layer.bias
-            gates = gates + step_linear(state[f"hidden_{k}"], layer.recurrent, weights.tape)
-            hidden, following[f"cell_{k}"] = lstm_cell(gates, state[f"cell_{k}"], layer.peephole)
+                products.append((below, layer.inputs))
+            elif feed is not None:
+                products.append((feed, weights.feed))
+            before = projected if k == 0 else layer.bias
+            cell = state[f"cell_{k}"]
+            hidden, following[f"cell_{k}"] = lstm_step(before, products, cell, layer.peephole, weights.tape)
             following[f"hidden_{k}"] = hidden
         return hidden, following
 

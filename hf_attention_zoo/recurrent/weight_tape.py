@@ -67,7 +67,10 @@ class WeightTape:
 
     def open(self, tensor: Tensor, rule: Callable[[], LoopGradient] = MatrixGradient) -> Tensor:
         """The tensor as the loop must use it, in the dtype of an autocast region; `rule` says how gradients add up."""
-        opened = _Open.apply(in_autocast_dtype(tensor), self)
+        tensor = in_autocast_dtype(tensor)
+        if tensor.data_ptr() in self._rules:  # one tensor opened twice is two, each with its own rule
+            tensor = tensor.clone()
+        opened = _Open.apply(tensor, self)
         self._rules[opened.data_ptr()] = rule
         return opened
 

@@ -6,7 +6,7 @@ Luong, Pham and Manning, EMNLP 2015 (arXiv 1508.04025). Where the equations are:
     score(h_t, s): dot, general, concat            Eq. 7            attention/{dot_product,general,concat}.py
     a_t = softmax(W_a h_t)                         Eq. 8            attention/location.py
     p_t, window, Gaussian                          Eq. 9-10         attention/local_window.py
-    c_t = sum_s a_t(s) s                           Section 3        Attention.forward
+    c_t = sum_s a_t(s) s                           Section 3        Attention.forward, mix
     attentional = tanh(W_c [c_t; h_t])             Eq. 5            LuongDecoder.forward
     input feeding: [e(y_{t-1}); attentional_{t-1}] Section 3.3      LuongDecoder.forward, StackedLSTM.step
     p(y_t) = softmax(W_s attentional)              Eq. 6            lm_head
@@ -27,7 +27,7 @@ from transformers import initialization as init
 from transformers.modeling_outputs import Seq2SeqModelOutput
 from transformers.utils import can_return_tuple
 
-from hf_attention_zoo.attention.attention_base import AttendedSource, Attention
+from hf_attention_zoo.attention.attention_base import AttendedSource, Attention, mix, open_mixture
 from hf_attention_zoo.attention.concat import ConcatAttention
 from hf_attention_zoo.attention.dot_product import DotProductAttention
 from hf_attention_zoo.attention.general import GeneralAttention
@@ -159,34 +159,37 @@ class LuongDecoder(LuongPreTrainedModel):
         seen = 0 if cache is None else cache.seen_tokens
         times = torch.arange(seen, seen + words.shape[1], device=words.device)[None]  # (1, T), t of each word
 
-        def attend(hidden: Tensor, times: Tensor) -> tuple[Tensor, Tensor]:
-            """h (N, T, H) at t (1, T) -> [c; h] (N, T, 2H) and a_t (N, T, S)."""
-            query = hidden.reshape(sources, -1, hidden.shape[-1])  # (B, K T, H)
-            where = (times.repeat(1, query.shape[1] // times.shape[1]),) if self.moves_window else ()
-            context, alignment = self.attention(query, source, *where)
-            both = torch.cat([context.reshape(hidden.shape), hidden], dim=-1)
-            return both, alignment.reshape(*hidden.shape[:2], -1)
+        def by_source(hidden: Tensor, times: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+            """h (N, T, H) at t (1, T) as queries (B, K T, H) and, if attention asks for it, the time of each."""
+            query = hidden.reshape(sources, -1, hidden.shape[-1])
+            return query, (times.repeat(1, query.shape[1] // times.shape[1]),) if self.moves_window else ()
 
         if self.config.input_feeding:
             weights = self.lstm.open_weights()
             mixing = self.attentional.weight if weights.tape is None else weights.tape.open(self.attentional.weight)
+            values, opened = open_mixture(source.values, weights.tape), self.attention.open_loop(source, weights.tape)
 
             def step(inputs: tuple[Tensor, ...], state: State) -> tuple[dict[str, Tensor], State]:
                 hidden, following = self.lstm.step(inputs[0], state, weights, self.dropout(state["attentional"]))
-                both, alignment = attend(hidden[:, None], inputs[1][:, None])
-                attentional = torch.tanh(step_linear(both[:, 0], mixing, weights.tape))  # Eq. 5
+                query, where = by_source(hidden[:, None], inputs[1][:, None])
+                alignment = self.attention.align(query, opened, *where)  # a_t, (B, K, S)
+                context = mix(None, alignment, values, weights.tape)  # c_t, (B, K, H)
+                both = torch.cat([context.flatten(0, 1), hidden], dim=-1)
+                attentional = torch.tanh(step_linear(both, mixing, weights.tape))  # Eq. 5, (N, H)
                 following["attentional"] = attentional
-                made = {"attentional": attentional, "alignment": alignment[:, 0]}
+                made = {"attentional": attentional, "alignment": alignment.flatten(0, 1)}
                 return made | ({"hidden": hidden} if output_hidden_states else {}), following
 
             outputs, state = unroll(step, (self.lstm.project_inputs(words), times), state)
         else:  # nothing is fed back: one call of the library and one batched attention for all targets
             hidden, state = self.lstm.run(words, state)  # h_t, (N, T, H)
-            both, alignment = attend(hidden, times)
+            query, where = by_source(hidden, times)
+            context, alignment = self.attention(query, source, *where)
+            both = torch.cat([context.view(hidden.shape), hidden], dim=-1)
             outputs = {
                 "hidden": hidden,
-                "attentional": torch.tanh(self.attentional(both)),  # Eq. 5
-                "alignment": alignment,
+                "attentional": torch.tanh(self.attentional(both)),  # Eq. 5, (N, T, H)
+                "alignment": alignment.view(*hidden.shape[:2], -1),
             }
 
         if cache is not None:
