@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hf_attention_zoo.models.transformer2017.parsing_recipes import PARSING_RECIPES
 from hf_attention_zoo.recurrent.small_recipes import small_recipes
 
 BIBTEX = """@inproceedings{vaswani2017attention,
@@ -59,7 +60,6 @@ TINY_CONFIG: dict[str, Any] = {
     "num_hidden_layers": 2,
     "num_attention_heads": 3,
     "intermediate_size": 16,
-    "max_position_embeddings": 600,
     "share_encoder_decoder_embeddings": False,
     "tie_word_embeddings": False,
 }
@@ -141,4 +141,4 @@ def _small_recipes() -> dict[str, dict[str, Any]]:
     return recipes
 
 
-RECIPES: dict[str, dict[str, Any]] = {**_small_recipes()}
+RECIPES: dict[str, dict[str, Any]] = {**_small_recipes(), **PARSING_RECIPES}
