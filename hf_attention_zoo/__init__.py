@@ -28,6 +28,8 @@ _PUBLIC = {
     "load_data": "hf_attention_zoo.data.loading",
     "list_samples": "hf_attention_zoo.data.samples",
     "TranslationTokenizer": "hf_attention_zoo.tokenization.translation_tokenizer",
+    "TextTokenizer": "hf_attention_zoo.tokenization.text_tokenizer",
+    "HopAttention": "hf_attention_zoo.alignment.hop_attention",
     "publish": "hf_attention_zoo.hub.publishing",
     "export_with_code": "hf_attention_zoo.hub.code_export",
 }

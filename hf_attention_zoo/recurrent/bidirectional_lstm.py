@@ -24,7 +24,7 @@ LEAST_SAVING = {"cpu": 5e7}  # and at least this many products of a direction fa
 
 
 class _Pick(torch.autograd.Function):
-    """Rows of a matrix, each at most once: (M, D) -> (R, D)."""
+    """Rows of a matrix, each but the last at most once: (M, D) -> (R, D). The last gets no gradient of use."""
 
     @staticmethod
     def forward(ctx: Any, rows: Tensor, index: Tensor) -> Tensor:
@@ -39,7 +39,7 @@ class _Pick(torch.autograd.Function):
 
 
 class _Place(torch.autograd.Function):
-    """The rows (R, D) at their places in a matrix of zeros (M, D)."""
+    """The rows (R, D) at their places in a matrix of zeros (M, D); in the last place stands any one of several."""
 
     @staticmethod
     def forward(ctx: Any, rows: Tensor, index: Tensor, height: int) -> Tensor:
@@ -68,7 +68,7 @@ class DirectedLSTM(nn.Module):
             nn.init.normal_(weight, std=0.1)
 
     def forward(self, inputs: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Inputs (T, N, I), time first, hidden state and cell (N, U) -> states (T, N, U), last hidden state and cell."""
+        """Inputs (T, N, I), time first, hidden state and cell (N, U) -> states (T, N, U) and the last of both."""
         weights = [self.input_weight, self.recurrent_weight, self.bias, torch.zeros_like(self.bias)]
         start = tuple(tensor[None].contiguous() for tensor in state)
         settings = (
@@ -121,13 +121,15 @@ class BidirectionalLSTM(nn.Module):
         least = LEAST_SAVING.get(embedded.device.type, math.inf) / products
         strides = plan_strides(lengths[longest_first].tolist(), least)
         first = (torch.arange(rows, device=texts.device) * length).repeat(masks.shape[0])  # of each text's row
-        flat = embedded.flatten(0, 1)
+        steps = torch.arange(length, device=texts.device)
+        reading = steps < lengths[:, None]  # (N, S)
+        nowhere = rows * length  # what is read behind the end of a text, and where its states go
+        flat = torch.cat([embedded.flatten(0, 1), embedded.new_zeros(1, embedded.shape[-1])])
         directions = []
         for order, lstm in zip(reading_order(texts), (self.forward_lstm, self.backward_lstm), strict=True):
-            places = (order + first[:, None])[longest_first].t()  # (S, N), the position that each text reads at step t
-            directions.append(_read(lstm, flat, places, strides))
-        states = torch.cat(directions, dim=-1).view(rows, length, -1)
-        return states.masked_fill(~masks.any(0)[..., None], 0.0)
+            places = torch.where(reading, order + first[:, None], nowhere)[longest_first]
+            directions.append(_read(lstm, flat, places.t(), strides))  # (S, N): the position read at each step
+        return torch.cat(directions, dim=-1)[:nowhere].view(rows, length, -1)
 
 
 def plan_strides(counts: list[int], least_saving: float) -> list[tuple[int, int, int]]:
@@ -152,9 +154,9 @@ def plan_strides(counts: list[int], least_saving: float) -> list[tuple[int, int,
 
 
 def _read(lstm: DirectedLSTM, flat: Tensor, places: Tensor, strides: list[tuple[int, int, int]]) -> Tensor:
-    """States of one direction at the places that they were read from: (B S, I) -> (B S, U).
+    """States of one direction at the places (S, N) that they were read from: (B S + 1, I) -> (B S + 1, U).
 
-    Behind the end of a text its stride may read on into pads; what comes of it is overwritten by the caller.
+    The last row is what a stride reads behind the end of a text, and holds what comes of it.
     """
     outputs, read = [], []
     state: tuple[Tensor, Tensor] | None = None

@@ -1,0 +1,1 @@
+"""Structured self-attentive sentence embedding (Lin et al. 2017)."""
