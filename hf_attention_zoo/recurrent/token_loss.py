@@ -63,9 +63,11 @@ class _SummedCrossEntropy(torch.autograd.Function):
         logits, index, counted = ctx.saved_tensors
         scale = (grad * counted)[:, None]  # (N, 1)
         grad_logits = torch.empty_like(logits)
+        narrow = widened(logits[:0]).dtype != logits.dtype
         for rows in _row_chunks(logits):
-            part = functional.softmax(widened(logits[rows]), -1)
+            part = torch.softmax(widened(logits[rows]), -1, out=None if narrow else grad_logits[rows])
             part.scatter_add_(1, index[rows], part.new_full((1, 1), -1.0).expand_as(index[rows]))
-            torch.mul(part, scale[rows], out=part)
-            grad_logits[rows] = part
+            part.mul_(scale[rows])
+            if narrow:
+                grad_logits[rows] = part
         return grad_logits, None
