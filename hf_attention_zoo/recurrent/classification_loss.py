@@ -33,7 +33,8 @@ def classification_loss(
                 f"{logits.shape[1]}: number the labels from 0, or make the model with more"
             )
     config = model.config
-    if config.num_labels == 1 or config.problem_type in ("regression", "multi_label_classification"):
+    numbers = config.problem_type in ("regression", "multi_label_classification")
+    if numbers or (config.problem_type is None and config.num_labels == 1):
         labels = labels.to(logits.dtype)
     loss = model.loss_function(
         labels=labels, pooled_logits=logits, config=config, num_items_in_batch=num_items_in_batch, **kwargs
