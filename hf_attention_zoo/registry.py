@@ -167,6 +167,18 @@ ARCHITECTURES: tuple[Architecture, ...] = (
         aligner=SEQ2SEQ_ALIGNER,
     ),
     Architecture(
+        model_type="han",
+        prefix="HAN",
+        title="Hierarchical Attention Networks for Document Classification",
+        year=2016,
+        paper="N16-1174",
+        authors=("Zichao Yang", "Diyi Yang", "Chris Dyer", "Xiaodong He", "Alex Smola", "Eduard Hovy"),
+        tasks=("text-classification",),
+        models={"AutoModel": "HANModel", "AutoModelForSequenceClassification": "HANForSequenceClassification"},
+        tokenizer="hf_attention_zoo.tokenization.hierarchical_tokenizer:HierarchicalTokenizer",
+        aligner="hf_attention_zoo.alignment.document_attention:align_documents",
+    ),
+    Architecture(
         model_type="self_attentive",
         prefix="SelfAttentive",
         title="A Structured Self-attentive Sentence Embedding",

@@ -19,7 +19,9 @@ class TaskAliases(dict):
 
 
 def register_pipelines() -> None:
-    """Register "translation" (with `translation_xx_to_yy`) and "zoo-translation"; calling it again changes nothing.
+    """Register "translation" (with `translation_xx_to_yy`) and "zoo-translation", and let all pipelines pad documents.
+
+    Calling it again changes nothing.
 
     transformers blocks the name "translation" before it asks its table, so the block is lifted for that name alone.
     Should it vanish or move, "zoo-translation" still works.
@@ -27,8 +29,10 @@ def register_pipelines() -> None:
     import transformers.pipelines as tasks
     from transformers import AutoModelForSeq2SeqLM
 
+    from hf_attention_zoo.pipelines.ragged_documents import pad_documents
     from hf_attention_zoo.pipelines.translation_pipeline import TranslationPipeline
 
+    pad_documents()
     registry = tasks.PIPELINE_REGISTRY
     getattr(tasks, "REMOVED_TASKS", {}).pop("translation", None)
     for task in ("translation", "zoo-translation"):

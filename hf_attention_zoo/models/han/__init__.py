@@ -1,0 +1,1 @@
+"""Hierarchical attention networks for document classification (Yang et al. 2016)."""
