@@ -23,6 +23,8 @@ _PUBLIC = {
     "align": "hf_attention_zoo.alignment.aligning",
     "Alignment": "hf_attention_zoo.alignment.aligned",
     "DocumentAttention": "hf_attention_zoo.alignment.document_attention",
+    "project_sentences": "hf_attention_zoo.alignment.sentence_projection",
+    "SentenceProjection": "hf_attention_zoo.alignment.sentence_projection",
     "translate": "hf_attention_zoo.generation.translating",
     "TranslationEnsemble": "hf_attention_zoo.generation.ensemble",
     "score": "hf_attention_zoo.evaluation.phrase_scoring",

@@ -1,0 +1,53 @@
+"""`attention-zoo sentence-vectors FOLDER`."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from hf_attention_zoo.cli.translate_text import lines_of
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The flags of `attention-zoo sentence-vectors`."""
+    parser = argparse.ArgumentParser(
+        prog="attention-zoo sentence-vectors",
+        description="Draw sentences as points of a plane: the first two principal components of the vectors that the "
+        "encoder makes of them (Sutskever et al. 2014, figure 2). For models whose encoder ends in one vector: "
+        "rnn_encoder_decoder and seq2seq_lstm; those with attention have none.",
+    )
+    parser.add_argument("folder", help="folder of the model (or Hub id)")
+    parser.add_argument("--text", action="append", default=[], help="a sentence; give it several times")
+    parser.add_argument("--file", help="a sentence on each line, or - for standard input")
+    parser.add_argument("--output", default="sentences.png", help="picture (.png, .svg, .pdf) or coordinates (.json)")
+    parser.add_argument("--part", choices=("all", "top"), help="of seq2seq_lstm: all states, or h of the top layer")
+    parser.add_argument("--title", help="a line above the picture")
+    parser.add_argument("--batch_size", "--batch-size", type=int, default=64)
+    return parser
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the sub-command; returns the exit code."""
+    options = build_parser().parse_args(argv)
+    if options.file not in (None, "-") and not Path(options.file).is_file():
+        raise ValueError(f"no such file: {options.file}; give a file with a sentence on each line, or -")
+    texts = [*options.text, *(line for line in (lines_of(options.file) if options.file else ()) if line.strip())]
+    if not texts:
+        raise ValueError("no sentences; give --text several times, or --file")
+
+    from hf_attention_zoo.alignment.sentence_projection import project_sentences
+    from hf_attention_zoo.cli.quiet_libraries import silence_libraries
+    from hf_attention_zoo.evaluation.checkpoint_evaluation import load_checkpoint
+
+    silence_libraries()
+    model, tokenizer = load_checkpoint(options.folder)
+    choices = {} if options.part is None else {"part": options.part}
+    if choices and model.config.model_type != "seq2seq_lstm":
+        raise ValueError(f"--part is for seq2seq_lstm; {model.config.model_type} has one vector at most")
+    made = project_sentences(model, tokenizer, texts, batch_size=options.batch_size, **choices)
+    if Path(options.output).suffix.lower() == ".json":
+        made.to_json(options.output)
+    else:
+        made.plot(options.output, title=options.title)
+    shares = " and ".join(f"{100 * share:.1f} %" for share in made.explained)
+    print(f"{len(texts)} sentences written to {options.output}; the axes hold {shares} of the variance")
+    return 0
