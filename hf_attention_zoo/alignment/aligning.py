@@ -6,20 +6,27 @@ from typing import Any
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from hf_attention_zoo.alignment.aligned import Alignment
+from hf_attention_zoo.alignment.head_alignment import HeadAlignment
 from hf_attention_zoo.alignment.seq2seq_alignment import align_seq2seq
 from hf_attention_zoo.registry import list_architectures
 
 
-def align(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Any, **options: Any) -> list[Alignment]:
+def align(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Any, **options: Any
+) -> list[Alignment] | list[HeadAlignment]:
     """The attention of a model's predictions, aligned with its tokens.
 
     For translation models, those of transformers included, the options are those of `align_seq2seq`: `targets`,
-    `num_beams`, `batch_size`, `layer`, `head`, `truncation` and the keywords of `generate`.
+    `num_beams`, `batch_size`, `kind`, `layer`, `head`, `truncation` and the keywords of `generate`.
 
     ```python
     (alignment,) = align(model, tokenizer, ["Guten Tag"], num_beams=5)
     alignment.weights          # (target tokens, source tokens), rows sum to 1
     alignment.plot("tag.png")
+
+    (heads,) = align(model, tokenizer, ["Guten Tag"], kind="encoder", layer=4, head="all")  # a Transformer's
+    heads.weights              # (heads, source tokens, source tokens)
+    heads.plot("heads.png", token="Tag")
     ```
 
     Raises:

@@ -11,7 +11,8 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from hf_attention_zoo.alignment.aligned import Alignment
-from hf_attention_zoo.generation.forced_attention import HEAD_MEAN, cross_attention, evaluation_mode
+from hf_attention_zoo.alignment.head_alignment import HeadAlignment, check_heads
+from hf_attention_zoo.generation.forced_attention import ALL_HEADS, HEAD_MEAN, attention_weights, evaluation_mode
 from hf_attention_zoo.generation.source_text import (
     SourceSentence,
     checked_texts,
@@ -32,11 +33,12 @@ def align_seq2seq(
     targets: str | Sequence[str] | None = None,
     num_beams: int = 1,
     batch_size: int = 16,
+    kind: str = "cross",
     layer: int | str = -1,
-    head: int | str = HEAD_MEAN,
+    head: int | str | Sequence[int] = HEAD_MEAN,
     truncation: bool = False,
     **generate_kwargs: Any,
-) -> list[Alignment]:
+) -> list[Alignment] | list[HeadAlignment]:
     """Translate texts and return each with its alignment matrix.
 
     The end-of-sentence mark is kept on both axes (on the target axis if the search reached it), padding is cut off on
@@ -47,9 +49,14 @@ def align_seq2seq(
         targets: translations to align instead of the model's own, one per text.
         num_beams: width of the search.
         batch_size: texts at a time.
-        layer: decoder layer, counted from 0, negative from the last, or "mean" over the layers. The default is the
-            last layer. A recurrent model has exactly one.
+        kind: "cross": target tokens (rows) attend to source tokens (columns). Models with self-attention also have
+            "encoder": source tokens to source tokens; and "decoder": each target token (row) to the tokens that had
+            been written before it, the start symbol first (columns).
+        layer: layer, counted from 0, negative from the last, or "mean" over the layers. The default is the last
+            layer. A recurrent model has exactly one.
         head: attention head of that layer, or "mean" over its heads, the default. A recurrent model has exactly one.
+            "all", or a list of heads, gives a `HeadAlignment` in place of each `Alignment`: the weights of these
+            heads apart, drawn as two columns of tokens joined by lines.
         truncation: cut texts at the tokenizer's `model_max_length`.
         generate_kwargs: for `generate`; without a length anywhere, at most 256 tokens are written.
 
@@ -61,6 +68,7 @@ def align_seq2seq(
             more than one return sequence, a layer or head that is not there, a model without cross-attention.
     """
     sources = checked_texts(texts)
+    check_heads(head)
     check_generate_kwargs(generate_kwargs)
     wanted = None if targets is None else checked_texts(targets, "targets")
     if wanted is not None:
@@ -71,7 +79,7 @@ def align_seq2seq(
             raise ValueError(f"targets are given, so nothing is searched; leave out {extra}")
     sentences = encode_sources(model, tokenizer, sources, truncation=truncation)
     options = with_length_limit(model, {"num_beams": num_beams, **generate_kwargs})
-    alignments: list[Alignment | None] = [None] * len(sentences)
+    alignments: list[Alignment | HeadAlignment | None] = [None] * len(sentences)
     with evaluation_mode(model):
         for indices in batches_by_length(sentences, batch_size):
             batch = [sentences[index] for index in indices]
@@ -82,12 +90,19 @@ def align_seq2seq(
             else:
                 rows = _target_ids(tokenizer, [wanted[index] for index in indices])
                 sequences = _with_start_token(model, tokenizer, rows)
-            weights = cross_attention(model, inputs, sequences[:, :-1], layer=layer, head=head).cpu()
+            weights = attention_weights(model, inputs, sequences[:, :-1], kind=kind, layer=layer, head=head).cpu()
             real = inputs["attention_mask"].bool().cpu()
             for place, index in enumerate(indices):
-                matrix = weights[place, : len(rows[place])][:, real[place]]
+                attending = real[place] if kind == "encoder" else torch.arange(len(rows[place]))
+                attended = torch.arange(len(rows[place])) if kind == "decoder" else real[place]
+                matrix = weights[place][..., attending, :][..., attended]
                 target_text = None if wanted is None else wanted[index]
-                alignments[index] = _alignment(tokenizer, batch[place], rows[place], matrix, target_text)
+                start = int(sequences[place, 0])
+                made = _alignment(tokenizer, batch[place], rows[place], matrix, target_text, kind, start)
+                if matrix.ndim == 3:
+                    numbers = None if head == ALL_HEADS else tuple(head)
+                    made = HeadAlignment(**made, heads=numbers, kind=kind, layer=layer)
+                alignments[index] = made if isinstance(made, HeadAlignment) else Alignment(**made)
     return [alignment for alignment in alignments if alignment is not None]
 
 
@@ -97,16 +112,23 @@ def _alignment(
     target_ids: list[int],
     weights: torch.Tensor,
     target_text: str | None,
-) -> Alignment:
+    kind: str,
+    start: int,
+) -> dict[str, Any]:
+    """Fields of an `Alignment`: weights with the tokens of the rows and columns of its kind."""
     if target_text is None:
         target_text = tokenizer.decode(target_ids, skip_special_tokens=True)
-    return Alignment(
-        source_tokens=tuple(readable_tokens(tokenizer, sentence)),
-        target_tokens=tuple(readable_target_tokens(tokenizer, target_ids)),
-        weights=weights.numpy(),
-        source_text=sentence.text,
-        target_text=target_text,
-    )
+    read = tuple(readable_tokens(tokenizer, sentence))
+    written = tuple(readable_target_tokens(tokenizer, target_ids))
+    before = (*readable_target_tokens(tokenizer, [start]), *written[:-1])  # what had been written before each token
+    rows, columns = {"cross": (written, read), "encoder": (read, read), "decoder": (written, before)}[kind]
+    return {
+        "source_tokens": columns,
+        "target_tokens": rows,
+        "weights": weights.numpy(),
+        "source_text": sentence.text,
+        "target_text": target_text,
+    }
 
 
 def _until_end(model: PreTrainedModel, ids: list[int]) -> list[int]:

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hf_attention_zoo.attention.packing import Packing
+
 
 def scaled_dot_product(
     module: nn.Module,
@@ -90,11 +92,16 @@ class MultiHeadAttention(nn.Module):
         self.v_proj = nn.Linear(size, heads * value_size, bias)  # W^V
         self.o_proj = nn.Linear(heads * value_size, size, bias)  # W^O
 
-    def project_memory(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, S, D) -> keys (B, h, S, d_k) and values (B, h, S, d_v)."""
-        keys = self.k_proj(memory).unflatten(-1, (self.heads, self.key_size)).transpose(1, 2)
-        values = self.v_proj(memory).unflatten(-1, (self.heads, self.value_size)).transpose(1, 2)
-        return keys, values
+    def project_memory(self, memory: Tensor, packing: Packing | None = None) -> tuple[Tensor, Tensor]:
+        """(B, S, D), or (R, D) packed -> keys (B, h, S, d_k) and values (B, h, S, d_v)."""
+        keys, values = self.k_proj(memory), self.v_proj(memory)
+        if packing is not None:
+            keys, values = packing.unpack(keys), packing.unpack(values)
+        return self._split(keys, self.key_size), self._split(values, self.value_size)
+
+    def _split(self, vectors: Tensor, size: int) -> Tensor:
+        """(N, T, h size) -> (N, h, T, size)."""
+        return vectors.unflatten(-1, (self.heads, size)).transpose(1, 2)
 
     def attend(
         self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, with_weights: bool
@@ -103,19 +110,30 @@ class MultiHeadAttention(nn.Module):
         return scaled_dot_product(self, query, keys, values, mask, self.scaling, self.dropout)
 
     def forward(
-        self, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, with_weights: bool = False
+        self,
+        states: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None,
+        with_weights: bool = False,
+        packing: Packing | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Queries from (N, T, D) states to the projected memory: (N, T, D) and, on request, weights (N, h, T, S).
 
-        The K rows that share a memory are K T queries to it; a mask has one row per memory, too.
+        The K rows that share a memory are K T queries to it; a mask has one row per memory, too. States that are
+        packed, (R, D), give a packed result.
         """
-        rows, length = states.shape[:2]
+        projected = self.q_proj(states)
+        if packing is not None:
+            projected = packing.unpack(projected)
+        rows, length = projected.shape[:2]
         memories = keys.shape[0]
-        query = self.q_proj(states).unflatten(-1, (self.heads, self.key_size)).transpose(1, 2)  # (N, h, T, d_k)
+        query = self._split(projected, self.key_size)  # (N, h, T, d_k)
         if rows != memories:
             query = query.unflatten(0, (memories, -1)).transpose(1, 2).flatten(2, 3)  # (B, h, K T, d_k)
         mixed, weights = self.attend(query, keys, values, mask, with_weights)  # (B, K T, h, d_v)
-        mixed = self.o_proj(mixed.reshape(rows, length, self.heads * self.value_size))
+        mixed = mixed.reshape(rows, length, self.heads * self.value_size)
+        mixed = self.o_proj(mixed if packing is None else packing.pack(mixed))
         if not with_weights or weights is None:
             return mixed, None
         if rows != memories:

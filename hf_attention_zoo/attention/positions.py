@@ -47,11 +47,11 @@ class Positions(nn.Module):
     Args:
         kind: "learned" or one of `SINUSOIDS`.
         size: D.
-        max_length: rows of the learned table; the formulas have no limit.
+        max_length: rows of the learned table; None with the formulas, which have no limit.
         offset: added to every position (fairseq counts from its pad id + 1).
     """
 
-    def __init__(self, kind: str, size: int, max_length: int, offset: int = 0) -> None:
+    def __init__(self, kind: str, size: int, max_length: int | None, offset: int = 0) -> None:
         super().__init__()
         self.kind, self.size, self.max_length, self.offset = kind, size, max_length, offset
         if kind == "learned":

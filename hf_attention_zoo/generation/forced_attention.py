@@ -1,4 +1,4 @@
-"""Cross-attention of given target sequences: the model is run once more with the targets as decoder input.
+"""Attention of given target sequences: the model is run once more with the targets as decoder input.
 
 Whatever search produced a sequence, this gives the weights of exactly that sequence: no bookkeeping of beams, no
 dropout, and the same numbers as the search itself saw on the way.
@@ -11,6 +11,10 @@ import torch
 from transformers import PreTrainedModel
 
 HEAD_MEAN = "mean"
+ALL_HEADS = "all"
+# What attends to what, and where a model's output has it.
+KINDS = {"cross": "cross_attentions", "encoder": "encoder_attentions", "decoder": "decoder_attentions"}
+_NAMES = {"cross": "cross-attention", "encoder": "encoder self-attention", "decoder": "decoder self-attention"}
 
 
 @contextmanager
@@ -25,7 +29,6 @@ def evaluation_mode(model: PreTrainedModel) -> Iterator[None]:
             module.training = training
 
 
-@torch.no_grad()
 def cross_attention(
     model: PreTrainedModel,
     source: dict[str, torch.Tensor],
@@ -49,6 +52,32 @@ def cross_attention(
     Raises:
         ValueError: the model has no such layer or head, or no cross-attention at all.
     """
+    return attention_weights(model, source, decoder_input_ids, kind="cross", layer=layer, head=head)
+
+
+@torch.no_grad()
+def attention_weights(
+    model: PreTrainedModel,
+    source: dict[str, torch.Tensor],
+    decoder_input_ids: torch.Tensor,
+    *,
+    kind: str = "cross",
+    layer: int | str = -1,
+    head: int | str | Sequence[int] = HEAD_MEAN,
+) -> torch.Tensor:
+    """Weights in float32: (B, T, S) between decoder and source, (B, S, S) or (B, T, T) inside one of them.
+
+    Args:
+        model, source, decoder_input_ids: as `cross_attention` takes them.
+        kind: "cross", "encoder" or "decoder" (self-attention of one of the two).
+        layer: index of the layer, negative from the last, or "mean" over all of them.
+        head: index of the head or "mean" over the heads; "all" or a list of indices gives (B, heads, ...).
+
+    Raises:
+        ValueError: the model has no such layer, head or attention.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind!r}; choose one of {', '.join(KINDS)}")
     with _attention_given_out(model):
         output = model(
             **source,
@@ -57,19 +86,23 @@ def cross_attention(
             use_cache=False,
             return_dict=True,
         )
-    layers = [weights for weights in (getattr(output, "cross_attentions", None) or ()) if weights is not None]
+    layers = [weights for weights in (getattr(output, KINDS[kind], None) or ()) if weights is not None]
     if not layers:
         raise ValueError(
-            f"{type(model).__name__} gives no cross-attention, so target tokens cannot be aligned with source tokens"
+            f"{type(model).__name__} gives no {_NAMES[kind]}"
+            + (", so target tokens cannot be aligned with source tokens" if kind == "cross" else "")
         )
     chosen = layers if layer == HEAD_MEAN else [_pick(layers, layer, "layer")]
-    weights = torch.stack([_one_head(tensor, head) for tensor in chosen]).mean(0)
-    return weights
+    return torch.stack([_of_heads(tensor, head) for tensor in chosen]).mean(0)
 
 
-def _one_head(weights: torch.Tensor, head: int | str) -> torch.Tensor:
-    """(B, H, T, S) -> (B, T, S)"""
+def _of_heads(weights: torch.Tensor, head: int | str | Sequence[int]) -> torch.Tensor:
+    """(B, H, T, S) -> (B, T, S), or (B, heads, T, S) where several are wanted."""
     weights = weights.float()
+    if head == ALL_HEADS:
+        return weights
+    if not isinstance(head, (int, str)):
+        return torch.stack([_pick(list(weights.unbind(1)), one, "head") for one in head], 1)
     return weights.mean(1) if head == HEAD_MEAN else _pick(list(weights.unbind(1)), head, "head")
 
 

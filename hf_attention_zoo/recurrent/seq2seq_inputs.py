@@ -81,6 +81,11 @@ def shift_right(labels: Tensor, pad_token_id: int | None, start_token_id: int | 
     return shifted.masked_fill(shifted == -100, pad_token_id)
 
 
+def up_to_last_label(labels: Tensor) -> Tensor:
+    """(B, T) bool, true up to and with each row's last label that counts: the inputs behind it are not needed."""
+    return (labels != -100).flip(1).cumsum(1).flip(1) > 0
+
+
 def label_loss(
     model: Any, logits: Tensor, labels: Tensor, num_items_in_batch: Tensor | int | None = None, **kwargs: Any
 ) -> Tensor:

@@ -6,13 +6,16 @@ overridden, and why:
 - `test_inputs_embeds_matches_input_ids`: theirs embeds both sides with the source table; here each side has its own.
 - `_check_encoder_hidden_states_for_generate`: theirs wants every state to be `hidden_size` wide; those of a
   bidirectional encoder are twice as wide.
-- `_check_past_key_values_for_generate`: theirs looks for keys and values per layer; a recurrent state has none.
+- `_check_past_key_values_for_generate` of recurrent models: theirs looks for keys and values per layer; a recurrent
+  state has none.
 - `test_resize_tokens_embeddings`: theirs runs whole, but its last model has two vocabularies of different sizes, for
   which one number is refused.
 - `test_generate_without_input_ids`: theirs lets an encoder read the start symbol; here a missing source is refused.
-- `expected_num_hidden_layers = 2`: hidden states are the embeddings and the top states; torch's stacked recurrent
-  layers do not give those in between.
-- `has_attentions = False`: theirs means self-attention. Cross-attention is tested in `tests/models`.
+- `expected_num_hidden_layers = 2` of recurrent models: hidden states are the embeddings and the top states; torch's
+  stacked recurrent layers do not give those in between.
+- `has_attentions = False` of recurrent models: theirs means self-attention. Cross-attention is tested in
+  `tests/models`.
+- `_check_encoder_attention_for_generate`: theirs wants one row per beam; here the beams of a source share it.
 """
 
 from __future__ import annotations
@@ -49,7 +52,8 @@ class TinyInputs:
         config = self.get_config()
         self.hidden_size = config.hidden_size
         self.num_hidden_layers = getattr(config, "num_hidden_layers", 1)
-        self.expected_num_hidden_layers = 2
+        recurrent = row.model_classes[SEQ2SEQ]._is_stateful
+        self.expected_num_hidden_layers = 2 if recurrent else self.num_hidden_layers + 1
         self.num_attention_heads = getattr(config, "num_attention_heads", 1)
 
     def get_config(self) -> Any:
@@ -79,13 +83,14 @@ def build_case(row: Architecture, config: pytest.Config) -> type[unittest.TestCa
     from upstream_tests.test_modeling_common import ModelTesterMixin
 
     body, head = row.model_classes["AutoModel"], row.model_classes[SEQ2SEQ]
+    recurrent = head._is_stateful
     # The mixins tell bodies from heads by class names in these static tables, and skip silently what they do not know.
     modeling_auto.MODEL_MAPPING_NAMES[row.model_type] = body.__name__
     modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES[row.model_type] = head.__name__
 
     class ModelTest(ModelTesterMixin, GenerationTesterMixin, unittest.TestCase):
         all_model_classes = (body, head)
-        is_encoder_decoder, has_attentions = True, False
+        is_encoder_decoder, has_attentions = True, not recurrent
         test_can_init_all_missing_weights_before_2023 = True  # else it is skipped, by a date in the config's file
 
         def setUp(self) -> None:
@@ -136,9 +141,20 @@ def build_case(row: Architecture, config: pytest.Config) -> type[unittest.TestCa
                 self.assertEqual(states.shape[1], prompt_length)
                 self.assertEqual(states.shape[0] * (batch_size // states.shape[0]), batch_size)  # shared by beams
 
+        def _check_encoder_attention_for_generate(
+            self, attentions: tuple[torch.Tensor, ...], batch_size: int, config: Any, prompt_length: int
+        ) -> None:
+            sources = attentions[0].shape[0]
+            self.assertEqual(batch_size % sources, 0)
+            super()._check_encoder_attention_for_generate(attentions, sources, config, prompt_length)
+
         def _check_past_key_values_for_generate(
             self, batch_size: int, cache: Any, seq_length: int, config: Any
         ) -> None:
+            if not recurrent:
+                cache.cross_attention_cache.batch_repeat_interleave(cache.hypotheses_per_source)
+                super()._check_past_key_values_for_generate(batch_size, cache, seq_length, config)
+                return
             self.assertEqual(cache.get_seq_length(), seq_length)
             self.assertEqual({state.shape[0] for state in cache.hypothesis.values()}, {batch_size})
 

@@ -20,7 +20,14 @@ OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "luong": {"global": {"attention_score": "concat", "attention_window": "global", "input_feeding": False}},
     "rnn_encoder_decoder": {"groundhog": {"form": "groundhog", "output_rank": None}},
-    "transformer2017": {"learned": {"position_encoding": "learned", "attention_bias": True, "output_bias": True}},
+    "transformer2017": {
+        "learned": {
+            "position_encoding": "learned",
+            "max_position_embeddings": 600,
+            "attention_bias": True,
+            "output_bias": True,
+        }
+    },
 }
 
 

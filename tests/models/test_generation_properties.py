@@ -98,7 +98,7 @@ def test_greedy_takes_the_likeliest_word_at_every_step(seq2seq: Maker) -> None:
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_every_returned_beam_has_the_score_that_teacher_forcing_gives(seq2seq: Maker, penalty: str) -> None:
     sources, seen = seq2seq.sources(LENGTHS, side="left"), set()
-    for seed in range(6):
+    for seed in range(4):
         model = seq2seq.model(decoder_vocab_size=7, seed=seed)
         made = model.generate(
             **sources,

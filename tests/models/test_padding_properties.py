@@ -188,5 +188,22 @@ def test_wrong_inputs_say_what_came_and_what_to_do(seq2seq: Maker) -> None:
         model(source, mask)
     with pytest.raises(ValueError, match="exactly one"):
         model(source, mask, target, inputs_embeds=model.get_input_embeddings()(source))
-    with pytest.raises(ValueError, match="padded on the right"):
-        model(source, mask, target, decoder_attention_mask=torch.tensor([[0, 0, 1, 1, 1]] * 3))
+    if model._is_stateful:
+        with pytest.raises(ValueError, match="padded on the right"):
+            model(source, mask, target, decoder_attention_mask=torch.tensor([[0, 0, 1, 1, 1]] * 3))
+
+
+def test_targets_padded_on_the_left_are_those_without_pads_where_they_are_taken(seq2seq: Maker) -> None:
+    model, batch = seq2seq.model(torch.float64), seq2seq.batch(LENGTHS)
+    if model._is_stateful:
+        return
+    wanted, _ = outputs(model, batch)
+    more = torch.cat([torch.zeros(3, 2, dtype=torch.long), batch["decoder_input_ids"]], 1)
+    mask = torch.cat([torch.zeros(3, 2), torch.ones(3, 5)], 1)
+    longer, _ = outputs(model, {**batch, "decoder_input_ids": more, "decoder_attention_mask": mask})
+    torch.testing.assert_close(longer[:, 2:], wanted, rtol=0, atol=1e-12)
+    with torch.no_grad():
+        source = {name: batch[name] for name in ("input_ids", "attention_mask")}
+        begun = model(**source, decoder_input_ids=more[:, :4], decoder_attention_mask=mask[:, :4], use_cache=True)
+        rest = model(**source, decoder_input_ids=more[:, 4:], decoder_attention_mask=mask, cache=begun.cache)
+    torch.testing.assert_close(rest.logits, wanted[:, 2:], rtol=0, atol=1e-12)

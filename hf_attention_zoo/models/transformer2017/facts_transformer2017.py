@@ -56,9 +56,9 @@ TABLE_3: dict[str, dict[str, Any]] = {
 TINY_CONFIG: dict[str, Any] = {
     "vocab_size": 48,
     "decoder_vocab_size": 40,
-    "hidden_size": 12,
+    "hidden_size": 16,
     "num_hidden_layers": 2,
-    "num_attention_heads": 3,
+    "num_attention_heads": 4,
     "intermediate_size": 16,
     "share_encoder_decoder_embeddings": False,
     "tie_word_embeddings": False,

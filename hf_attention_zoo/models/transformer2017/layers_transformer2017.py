@@ -12,6 +12,7 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from hf_attention_zoo.attention.multi_head import MultiHeadAttention, scaled_dot_product
+from hf_attention_zoo.attention.packing import Packing
 from hf_attention_zoo.generation.shared_source_cache import SharedSourceCache
 from hf_attention_zoo.models.transformer2017.configuration_transformer2017 import Transformer2017Config
 
@@ -76,10 +77,12 @@ class EncoderLayer(GradientCheckpointingLayer):
         self.feed_forward = FeedForward(config)
         self.feed_forward_residual = Residual(config)
 
-    def forward(self, states: Tensor, mask: Tensor | None, with_weights: bool = False) -> tuple[Tensor, Tensor | None]:
-        """(B, S, D) -> (B, S, D) and, on request, weights (B, h, S, S)."""
-        keys, values = self.self_attention.project_memory(states)
-        mixed, weights = self.self_attention(states, keys, values, mask, with_weights)
+    def forward(
+        self, states: Tensor, mask: Tensor | None, with_weights: bool = False, packing: Packing | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """(B, S, D) -> (B, S, D) and, on request, weights (B, h, S, S). Packed states, (R, D), stay packed."""
+        keys, values = self.self_attention.project_memory(states, packing)
+        mixed, weights = self.self_attention(states, keys, values, mask, with_weights, packing)
         states = self.self_attention_residual(states, mixed)
         return self.feed_forward_residual(states, self.feed_forward(states)), weights
 
@@ -105,25 +108,27 @@ class DecoderLayer(GradientCheckpointingLayer):
         source_mask: Tensor | None,
         cache: SharedSourceCache | None = None,
         with_weights: bool = False,
+        packing: Packing | None = None,
+        source_packing: Packing | None = None,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """(N, T, D) states and (B, S, D) source states -> (N, T, D) and, on request, both kinds of weights.
 
-        The source is read only if the cache has no keys and values of it yet.
+        The source is read only if the cache has no keys and values of it yet. Each side may be packed.
         """
-        keys, values = self.self_attention.project_memory(states)
+        keys, values = self.self_attention.project_memory(states, packing)
         if cache is not None:
             keys, values = cache.self_attention_cache.update(keys, values, self.layer_idx)
-        mixed, self_weights = self.self_attention(states, keys, values, mask, with_weights)
+        mixed, self_weights = self.self_attention(states, keys, values, mask, with_weights, packing)
         states = self.self_attention_residual(states, mixed)
 
         if cache is not None and cache.is_updated.get(self.layer_idx):
             kept = cache.cross_attention_cache.layers[self.layer_idx]
             keys, values = kept.keys, kept.values
         else:
-            keys, values = self.cross_attention.project_memory(source)
+            keys, values = self.cross_attention.project_memory(source, source_packing)
             if cache is not None:
                 keys, values = cache.cross_attention_cache.update(keys, values, self.layer_idx)
                 cache.is_updated[self.layer_idx] = True
-        mixed, cross_weights = self.cross_attention(states, keys, values, source_mask, with_weights)
+        mixed, cross_weights = self.cross_attention(states, keys, values, source_mask, with_weights, packing)
         states = self.cross_attention_residual(states, mixed)
         return self.feed_forward_residual(states, self.feed_forward(states)), self_weights, cross_weights

@@ -10,13 +10,12 @@ equations are:
     sqrt(d) E[w_t] + PE(t)                                Section 3.4, 3.5  TokenStack.embed, attention/positions.py
     p(y_t) = softmax(y_T E^T)                             Section 3.4  lm_head
 
-No norm follows the last layer. Shapes: B sources, K hypotheses per source (1 except in generation), N = B K rows, S
-source and T target positions, D model size, h heads, V target vocabulary.
+No norm follows the last layer. Shapes: B sources, K hypotheses per source (1 except in generation), N = B K rows,
+S source and T target positions, D model size, h heads, V target vocabulary.
 """
 
 from __future__ import annotations
 
-import copy
 import math
 from typing import Any
 
@@ -35,20 +34,27 @@ from transformers.modeling_outputs import (
 from transformers.utils import can_return_tuple
 from transformers.utils.deprecation import deprecate_kwarg
 
+from hf_attention_zoo.attention.packing import Packing
 from hf_attention_zoo.attention.positions import Positions
 from hf_attention_zoo.generation.shared_source_cache import SharedSourceCache
 from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
 from hf_attention_zoo.models.transformer2017.configuration_transformer2017 import Transformer2017Config
+from hf_attention_zoo.models.transformer2017.inputs_transformer2017 import (
+    SharedTable,
+    check_ids,
+    masking_config,
+    target_mask,
+    token_order,
+)
 from hf_attention_zoo.models.transformer2017.layers_transformer2017 import DecoderLayer, EncoderLayer
 from hf_attention_zoo.recurrent.encoder_decoder import TranslationHead, check_rows
 from hf_attention_zoo.recurrent.seq2seq_inputs import (
-    check_target_mask,
     check_vectors,
     encoder_mask,
     label_loss,
     one_of,
+    up_to_last_label,
 )
-from hf_attention_zoo.recurrent.two_vocabularies import TwoVocabularies
 
 
 class Transformer2017PreTrainedModel(PreTrainedModel):
@@ -83,7 +89,7 @@ class Transformer2017PreTrainedModel(PreTrainedModel):
 
 
 class TokenStack(Transformer2017PreTrainedModel):
-    """What encoder and decoder share: embeddings, positions, the choice of the attention's kernel."""
+    """What encoder and decoder share: embeddings and positions."""
 
     def __init__(self, config: Transformer2017Config, vocabulary: int) -> None:
         super().__init__(config)
@@ -99,18 +105,19 @@ class TokenStack(Transformer2017PreTrainedModel):
         Args:
             vectors: E[w_t].
             first: position of the first of them.
-            order: (N, T) positions of their own for every row, counted from `first`.
+            order: (N, T) positions of their own for every row, in place of those that follow `first`.
         """
-        table = self.positions(vectors.shape[1], first, device=vectors.device, dtype=vectors.dtype)
+        length, first = (vectors.shape[1], first) if order is None else (first + vectors.shape[1], 0)
+        table = self.positions(length, first, device=vectors.device, dtype=vectors.dtype)
         return self.dropout(vectors * math.sqrt(self.config.hidden_size) + (table if order is None else table[order]))
 
-    def masking_config(self, with_weights: bool) -> Transformer2017Config:
-        """The config by which masks are made: that of the plain kernel where weights are wanted."""
-        if not with_weights or self.config._attn_implementation == "eager":
-            return self.config
-        plain = copy.copy(self.config)
-        plain._attn_implementation = "eager"
-        return plain
+    def wanted(self, attentions: bool | None, states: bool | None) -> tuple[bool, bool]:
+        """Whether weights and hidden states are given out: as asked for, else as the config says."""
+        config = self.config
+        return (
+            config.output_attentions if attentions is None else attentions,
+            config.output_hidden_states if states is None else states,
+        )
 
 
 class Transformer2017Encoder(TokenStack):
@@ -137,22 +144,25 @@ class Transformer2017Encoder(TokenStack):
         Positions count the tokens that the mask shows, so that pads may stand on either side.
         """
         one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
-        config = self.config
-        with_weights = config.output_attentions if output_attentions is None else output_attentions
-        with_states = config.output_hidden_states if output_hidden_states is None else output_hidden_states
+        with_weights, with_states = self.wanted(output_attentions, output_hidden_states)
         if input_ids is not None:
             check_ids("source", input_ids)
             inputs_embeds = self.embed_tokens(input_ids)
         real = encoder_mask(attention_mask, inputs_embeds)
         states = self.positioned(inputs_embeds, order=None if attention_mask is None else token_order(real))
         mask = create_bidirectional_mask(
-            self.masking_config(with_weights), states, None if attention_mask is None else real
+            masking_config(self.config, with_weights), states, None if attention_mask is None else real
         )
+        packing = None if with_weights or with_states or attention_mask is None else Packing.of(real)
+        if packing is not None:
+            states = packing.pack(states)
         seen, all_weights = [states], []
         for layer in self.layers:
-            states, weights = layer(states, mask, with_weights)
+            states, weights = layer(states, mask, with_weights, packing)
             seen.append(states)
             all_weights.append(weights)
+        if packing is not None:
+            states = packing.unpack(states)
         return BaseModelOutput(
             last_hidden_state=states,
             hidden_states=tuple(seen) if with_states else None,
@@ -188,27 +198,24 @@ class Transformer2017Decoder(TokenStack):
         """States (N, T, D) after the previous target words (N, T) and the source (B, S, D).
 
         Args:
-            attention_mask: (N, T), 1 at tokens, pads on the right; or a mask of four dimensions for the kernel.
+            attention_mask: (N, words before and T), 1 at tokens; positions count tokens. Or a mask of four
+                dimensions for the kernel.
             encoder_hidden_states, encoder_attention_mask: not read once the cache has the source's keys and values.
             cache: of the words before these.
             hypotheses_per_source: K.
         """
         one_of(decoder_input_ids=input_ids, decoder_inputs_embeds=inputs_embeds)
         config = self.config
-        with_weights = config.output_attentions if output_attentions is None else output_attentions
-        with_states = config.output_hidden_states if output_hidden_states is None else output_hidden_states
+        with_weights, with_states = self.wanted(output_attentions, output_hidden_states)
         use_cache = config.use_cache if use_cache is None else use_cache
-        if attention_mask is not None and attention_mask.ndim == 2 and not torch.compiler.is_compiling():
-            check_target_mask(attention_mask)
         if input_ids is not None:
             check_ids("target", input_ids)
             inputs_embeds = self.embed_tokens(input_ids)
             if config.decoder_start == "zero":
                 inputs_embeds = inputs_embeds.masked_fill((input_ids == config.decoder_start_token_id)[..., None], 0.0)
         check_vectors("target", inputs_embeds)
-        if use_cache and cache is None:
-            cache = SharedSourceCache.new(config)
-        cache = SharedSourceCache.of(cache) if cache is not None else None
+        if cache is not None or use_cache:
+            cache = SharedSourceCache.new(config) if cache is None else SharedSourceCache.of(cache)
         if cache is not None and cache.has_source:
             sources, begun_rows = cache.sources, cache.rows
             if cache.source_mask is not None:
@@ -224,21 +231,38 @@ class Transformer2017Decoder(TokenStack):
         check_rows(inputs_embeds.shape[0], sources, begun_rows)
 
         first = cache.get_seq_length() if cache is not None else 0
-        states = self.positioned(inputs_embeds, first)
-        masking = self.masking_config(with_weights)
+        real = attention_mask.bool() if attention_mask is not None and attention_mask.ndim == 2 else None
+        order = None if real is None else token_order(target_mask(real, inputs_embeds, first))
+        states = self.positioned(inputs_embeds, first, None if order is None else order[:, -inputs_embeds.shape[1] :])
+        masking = masking_config(self.config, with_weights)
         mask = create_causal_mask(
-            masking, states, attention_mask, None if cache is None else cache.self_attention_cache
+            masking,
+            states,
+            attention_mask if real is None else real,
+            None if cache is None else cache.self_attention_cache,
         )
         source_mask = None
         if encoder_attention_mask is not None:
             queries = states.view(sources, -1, states.shape[-1])
             source_mask = create_bidirectional_mask(masking, queries, encoder_attention_mask)
+        packing = source_packing = None
+        if not with_weights and not with_states:
+            if cache is None:
+                packing = Packing.of(real)
+            if source is not None:
+                source_packing = Packing.of(encoder_attention_mask)
+        if packing is not None:
+            states = packing.pack(states)
+        if source_packing is not None:
+            source = source_packing.pack(source)
         seen, self_weights, cross_weights = [states], [], []
         for layer in self.layers:
-            states, *weights = layer(states, source, mask, source_mask, cache, with_weights)
+            states, *weights = layer(states, source, mask, source_mask, cache, with_weights, packing, source_packing)
             seen.append(states)
             self_weights.append(weights[0])
             cross_weights.append(weights[1])
+        if packing is not None:
+            states = packing.unpack(states)
         return BaseModelOutputWithPastAndCrossAttentions(
             last_hidden_state=states,
             cache=cache if use_cache else None,
@@ -246,38 +270,6 @@ class Transformer2017Decoder(TokenStack):
             attentions=tuple(self_weights) if with_weights else None,
             cross_attentions=tuple(cross_weights) if with_weights else None,
         )
-
-
-class SharedTable(TwoVocabularies):
-    """Resizing where source and target may have one table; put it before `PreTrainedModel` among the bases."""
-
-    def resize_source_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
-        self._refuse_one_side()
-        return super().resize_source_embeddings(*args, **kwargs)
-
-    def resize_target_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
-        self._refuse_one_side()
-        return super().resize_target_embeddings(*args, **kwargs)
-
-    def _refuse_one_side(self) -> None:
-        if self.config.share_encoder_decoder_embeddings:
-            raise ValueError("source and target have one table; call resize_token_embeddings")
-
-    def resize_token_embeddings(
-        self, new_num_tokens: int | None = None, pad_to_multiple_of: int | None = None, mean_resizing: bool = True
-    ) -> nn.Embedding:
-        """Resize both sides; returns the source table.
-
-        Raises:
-            ValueError: if there are two vocabularies of different sizes.
-        """
-        if not self.config.share_encoder_decoder_embeddings or new_num_tokens is pad_to_multiple_of is None:
-            return super().resize_token_embeddings(new_num_tokens, pad_to_multiple_of, mean_resizing)
-        table = super().resize_target_embeddings(new_num_tokens, pad_to_multiple_of, mean_resizing)
-        self.get_encoder().embed_tokens = table
-        self.config.vocab_size = self.config.decoder_vocab_size
-        self.tie_weights()
-        return table
 
 
 class Transformer2017Model(SharedTable, Transformer2017PreTrainedModel):
@@ -319,8 +311,8 @@ class Transformer2017Model(SharedTable, Transformer2017PreTrainedModel):
         """Decoder outputs for given previous words; see the head for the arguments.
 
         Raises:
-            ValueError: if neither or both of ids and embeddings are given on a side, the target is padded on the left,
-                or masks and ids have shapes that do not go together.
+            ValueError: if neither or both of ids and embeddings are given on a side, or masks and ids have shapes that
+                do not go together.
         """
         wanted = {"output_attentions": output_attentions, "output_hidden_states": output_hidden_states}
         if encoder_outputs is None:
@@ -404,7 +396,8 @@ class Transformer2017ForConditionalGeneration(
             input_ids: (B, S) source ids with their end symbol; or `inputs_embeds` (B, S, D), rows of the table.
             attention_mask: (B, S), 1 at tokens; pads may stand on either side.
             decoder_input_ids: (N, T) previous target words; made from `labels` if not given.
-            decoder_attention_mask: (N, T), pads on the right; not needed, since later words are never seen.
+            decoder_attention_mask: (N, T), 1 at tokens. Pads on the right need none, since later words are never
+                seen, but are not computed where it is given (states and logits there are not to be used).
             encoder_outputs: what `get_encoder()` returned earlier, in place of the source.
             cache: an `EncoderDecoderCache` of the words before these.
             labels: (N, T) target ids, -100 where there is nothing to predict.
@@ -423,6 +416,8 @@ class Transformer2017ForConditionalGeneration(
             use_cache = False if use_cache is None else use_cache
             if decoder_input_ids is None and decoder_inputs_embeds is None:
                 decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
+            if self.training and decoder_attention_mask is None and cache is None:
+                decoder_attention_mask = up_to_last_label(labels)
         decoded = self.model(
             input_ids,
             attention_mask,
@@ -438,20 +433,16 @@ class Transformer2017ForConditionalGeneration(
             hypotheses_per_source=hypotheses_per_source,
             return_dict=True,
         )
-        logits = self.lm_head(decoded.last_hidden_state)  # (N, T, V)
         made = dict(decoded)
-        del made["last_hidden_state"]
-        loss = None if labels is None else label_loss(self, logits, labels, **kwargs)
+        states, loss = made.pop("last_hidden_state"), None
+        packing = Packing.of(decoder_attention_mask) if self.training and cache is None else None
+        if packing is None or (labels is not None and labels.shape != states.shape[:2]):
+            logits = self.lm_head(states)  # (N, T, V)
+            if labels is not None:
+                loss = label_loss(self, logits, labels, **kwargs)
+        else:
+            packed = self.lm_head(packing.pack(states))  # (R, V)
+            logits = packing.unpack(packed)
+            if labels is not None:
+                loss = label_loss(self, packed[None], packing.pack(labels)[None], **kwargs)
         return Seq2SeqLMOutput(loss=loss, logits=logits, **made)
-
-
-def check_ids(side: str, ids: Tensor) -> None:
-    """Ids of a side are (rows, positions) with at least one row and one position, or ValueError."""
-    check_vectors(side, ids[..., None])
-
-
-def token_order(real: Tensor) -> Tensor | None:
-    """Each token's number in its row, (B, S) -> (B, S); None where tokens come first in all rows, as they are then."""
-    if not torch.compiler.is_compiling() and not bool((real[:, 1:] & ~real[:, :-1]).any()):
-        return None
-    return (real.cumsum(1) - 1).clamp(min=0)

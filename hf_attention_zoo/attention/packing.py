@@ -1,0 +1,86 @@
+"""Computing tokens and not pads: rows of different lengths as one row of their real tokens, and back.
+
+What acts on each position alone (projections, feed-forward layers, norms) runs on the packed tokens; only the scores
+of attention need rows. Shapes: B rows, S positions, R real tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+LEAST_SHARE = 0.04  # of pads, below which moving tokens costs more than computing the pads
+
+
+def _gather(vectors: Tensor, index: Tensor) -> Tensor:
+    return vectors.flatten(0, 1).index_select(0, index)
+
+
+def _scatter(vectors: Tensor, index: Tensor, rows: int, length: int) -> Tensor:
+    flat = vectors.new_zeros(rows * length, *vectors.shape[1:])
+    return flat.index_copy_(0, index, vectors).unflatten(0, (rows, length))
+
+
+class _Pack(torch.autograd.Function):
+    """Every token is read once, so that the way back is a copy, too, and no sum."""
+
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor, index: Tensor) -> Tensor:
+        ctx.save_for_backward(index)
+        ctx.shape = vectors.shape[:2]
+        return _gather(vectors, index)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (index,) = ctx.saved_tensors
+        return _scatter(grad, index, *ctx.shape), None
+
+
+class _Unpack(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor, index: Tensor, rows: int, length: int) -> Tensor:
+        ctx.save_for_backward(index)
+        return _scatter(vectors, index, rows, length)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+        (index,) = ctx.saved_tensors
+        return _gather(grad, index), None, None, None
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Where the real tokens of a batch stand.
+
+    Attributes:
+        index: (R,) their places among the B S positions.
+        rows, length: B, S.
+    """
+
+    index: Tensor
+    rows: int
+    length: int
+
+    @classmethod
+    def of(cls, mask: Tensor | None) -> Packing | None:
+        """The packing of a (B, S) mask; None where there are hardly any pads or nothing but pads."""
+        if mask is None or torch.compiler.is_compiling():
+            return None
+        index = mask.flatten().nonzero()[:, 0]
+        if not 0 < index.numel() <= (1 - LEAST_SHARE) * mask.numel():
+            return None
+        return cls(index, *mask.shape)
+
+    def pack(self, vectors: Tensor) -> Tensor:
+        """(B, S, ...) -> (R, ...)."""
+        return _Pack.apply(vectors, self.index)
+
+    def unpack(self, vectors: Tensor) -> Tensor:
+        """(R, ...) -> (B, S, ...), zero at pads."""
+        return _Unpack.apply(vectors, self.index, self.rows, self.length)

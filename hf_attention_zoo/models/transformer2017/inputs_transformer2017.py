@@ -1,0 +1,76 @@
+"""What goes into the Transformer: shapes of ids and masks, positions of tokens, one table for both sides."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hf_attention_zoo.recurrent.seq2seq_inputs import check_vectors
+from hf_attention_zoo.recurrent.two_vocabularies import TwoVocabularies
+
+
+class SharedTable(TwoVocabularies):
+    """Resizing where source and target may have one table; put it before `PreTrainedModel` among the bases."""
+
+    def resize_source_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
+        self._refuse_one_side()
+        return super().resize_source_embeddings(*args, **kwargs)
+
+    def resize_target_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
+        self._refuse_one_side()
+        return super().resize_target_embeddings(*args, **kwargs)
+
+    def _refuse_one_side(self) -> None:
+        if self.config.share_encoder_decoder_embeddings:
+            raise ValueError("source and target have one table; call resize_token_embeddings")
+
+    def resize_token_embeddings(
+        self, new_num_tokens: int | None = None, pad_to_multiple_of: int | None = None, mean_resizing: bool = True
+    ) -> nn.Embedding:
+        """Resize both sides; returns the source table.
+
+        Raises:
+            ValueError: if there are two vocabularies of different sizes.
+        """
+        if not self.config.share_encoder_decoder_embeddings or new_num_tokens is pad_to_multiple_of is None:
+            return super().resize_token_embeddings(new_num_tokens, pad_to_multiple_of, mean_resizing)
+        table = super().resize_target_embeddings(new_num_tokens, pad_to_multiple_of, mean_resizing)
+        self.get_encoder().embed_tokens = table
+        self.config.vocab_size = self.config.decoder_vocab_size
+        self.tie_weights()
+        return table
+
+
+def check_ids(side: str, ids: Tensor) -> None:
+    """Ids of a side are (rows, positions) with at least one row and one position, or ValueError."""
+    check_vectors(side, ids[..., None])
+
+
+def target_mask(real: Tensor, vectors: Tensor, first: int | Tensor) -> Tensor:
+    """A (N, words before and T) mask as it is, or ValueError if it has another shape."""
+    rows, length = vectors.shape[:2]
+    if not torch.compiler.is_compiling() and real.shape != (rows, int(first) + length):
+        raise ValueError(
+            f"decoder_attention_mask has shape {tuple(real.shape)}; give {(rows, int(first) + length)}: one row per "
+            f"target, for the {int(first)} words in the cache and the {length} that are given"
+        )
+    return real
+
+
+def token_order(real: Tensor) -> Tensor | None:
+    """Each token's number in its row, (B, S) -> (B, S); None where tokens come first in all rows, as they are then."""
+    if not torch.compiler.is_compiling() and not bool((real[:, 1:] & ~real[:, :-1]).any()):
+        return None
+    return (real.cumsum(1) - 1).clamp(min=0)
+
+
+def masking_config(config: Any, with_weights: bool) -> Any:
+    """The config by which masks are made: that of the plain kernel where weights are wanted."""
+    if not with_weights or config._attn_implementation == "eager":
+        return config
+    plain = copy.copy(config)
+    plain._attn_implementation = "eager"
+    return plain
