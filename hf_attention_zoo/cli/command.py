@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("hf_attention_zoo.evaluation.checkpoint_evaluation", "score a saved model on a split"),
     "translate": ("hf_attention_zoo.cli.translate_text", "translate a text, a file or standard input"),
     "align": ("hf_attention_zoo.cli.align_text", "draw which source words each target word attends to"),
+    "word-weights": ("hf_attention_zoo.cli.word_weights_by_label", "show the attention to a word, label by label"),
     "sentence-vectors": ("hf_attention_zoo.cli.draw_sentences", "draw sentences in the plane of their vectors"),
     "score": ("hf_attention_zoo.cli.score_pairs", "log p(target | source) of the pairs in a file"),
     "aer": ("hf_attention_zoo.evaluation.alignment_error_rate", "score alignments against sure and possible links"),
