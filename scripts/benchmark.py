@@ -11,6 +11,8 @@ Sections:
     training-small  the same with hidden 256 and B=32
     decoding        beam 5, batch 32, 25 source and 25 target tokens (no end symbol), beside the matrix products alone
     length          time and memory of a step against the length of source and target
+    scores          the same of attention alone, where all targets are scored at once (`SCORES` in a file)
+    padding         steps against the share of padding, of an architecture that only reads (`measure_padding`)
     gpu             the training step on the first CUDA device, where there is one
 
 An architecture is added by a file scripts/benchmarks/<model_type>.py with `build_model`, `REFERENCES` and, if it
@@ -30,7 +32,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -45,7 +47,7 @@ TRAINING_SMALL = {**TRAINING, "batch": 32, "hidden": 256}
 DECODING = {"batch": 32, "beams": 5, "source": 25, "steps": 25, "embedding": 256, "hidden": 512, "vocabulary": 8000}
 LENGTHS = (25, 50, 100, 200, 400)
 LENGTH_BATCH = 8
-SECTIONS = ("training", "training-small", "decoding", "length", "gpu")
+SECTIONS = ("training", "training-small", "decoding", "length", "scores", "padding", "gpu")
 Row = dict[str, Any]
 
 
@@ -237,12 +239,40 @@ def measure_one_length(builders: Any, length: int, repeats: int, candidate: str)
     }
 
 
-def measure_lengths(model_type: str, variant: str, repeats: int) -> list[Row]:
+def measure_one_score(make: Callable[[int], nn.Module], length: int, repeats: int, candidate: str) -> Row:
+    """Time and memory of attention forwards and backwards, of this process; a cell is a (source, target, position)."""
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    size, cells = TRAINING["hidden"], LENGTH_BATCH * length**2
+    module = make(size)
+    values, query = (torch.randn(LENGTH_BATCH, length, size, requires_grad=True) for _ in range(2))
+
+    def step(targets: int = length) -> None:
+        module(query[:, :targets], values).sum().backward()
+
+    step(2)  # libraries and the gradients' own memory are not what is measured
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    step()
+    peak = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    seconds = interleave({candidate: step}, repeats, warmups=0)[candidate]
+    return {
+        "candidate": candidate,
+        "length": length,
+        "median_ms": round(1e3 * statistics.median(seconds), 1),
+        "ns_per_cell": round(1e9 * statistics.median(seconds) / cells, 1),
+        "peak_rise_mib": round(peak / 2**20, 1),
+        "peak_bytes_per_cell": round(peak / cells),
+    }
+
+
+def measure_lengths(
+    model_type: str, repeats: int, flag: str, candidates: Iterable[str], variant: str = ""
+) -> list[Row]:
     """A fresh process for every length, so that peaks are its own."""
     rows = []
     for length in LENGTHS:
-        for candidate in ("zoo", "plain loop"):
-            command = [sys.executable, __file__, model_type, "--one-length", str(length), "--candidate", candidate]
+        for candidate in candidates:
+            command = [sys.executable, __file__, model_type, flag, str(length), "--candidate", candidate]
             command += ["--variants", variant] if variant else []
             made = subprocess.run(
                 [*command, "--repeats", str(max(3, repeats // 3))], capture_output=True, text=True, check=True
@@ -298,17 +328,23 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all rows there as well")
     parser.add_argument("--variants", nargs="+", metavar="NAME", help="forms to measure of those that a file has")
     parser.add_argument("--one-length", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--one-score", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--candidate", default="zoo", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.repeats < 1:
         parser.error(f"--repeats is {options.repeats}; give 1 or more")
-    variants = variants_of(load_builders(options.model_type))
+    module = load_builders(options.model_type)
+    variants = variants_of(module)
     unknown = set(options.variants or ()) - set(variants)
     if unknown:
         parser.error(
             f"no variant {', '.join(sorted(unknown))} of {options.model_type}; there are: {', '.join(variants)}"
         )
     variants = {name: variants[name] for name in options.variants or variants}
+    if options.one_score is not None:
+        make = module.SCORES[options.candidate]
+        print(json.dumps(measure_one_score(make, options.one_score, options.repeats, options.candidate)))
+        return
     if options.dtypes is None and options.one_length is None:
         options.dtypes = ["float32", "bfloat16"]
         slower = bfloat16_by_float32()
@@ -329,6 +365,10 @@ def main() -> None:
         if options.json is not None:
             options.json.write_text(json.dumps(report, indent=2) + "\n")
 
+    if hasattr(module, "measure_padding"):  # it writes nothing, so that there is nothing else to measure
+        if "padding" in options.sections:
+            publish("padding", module.SIZES, module.measure_padding(interleave, rows_of, options.repeats))
+        return
     for name, sizes in (("training", TRAINING), ("training-small", TRAINING_SMALL)):
         if name in options.sections:
             rows = []
@@ -350,8 +390,15 @@ def main() -> None:
         sizes = {**TRAINING, "batch": LENGTH_BATCH, "length": f"{LENGTHS[0]} to {LENGTHS[-1]}"}
         rows = []
         for variant in variants:
-            rows += named(variant, measure_lengths(options.model_type, variant, options.repeats))
+            measured = measure_lengths(
+                options.model_type, options.repeats, "--one-length", ("zoo", "plain loop"), variant
+            )
+            rows += named(variant, measured)
         publish("length", {**sizes, "threads": 1, "dtype": "float32"}, rows)
+    if "scores" in options.sections and hasattr(module, "SCORES"):
+        sizes = {"batch": LENGTH_BATCH, "length": f"{LENGTHS[0]} to {LENGTHS[-1]}", "hidden": TRAINING["hidden"]}
+        rows = measure_lengths(options.model_type, options.repeats, "--one-score", module.SCORES)
+        publish("scores", {**sizes, "threads": 1, "dtype": "float32"}, rows)
     if "gpu" in options.sections and torch.cuda.is_available():
         rows = []
         for dtype in options.dtypes:

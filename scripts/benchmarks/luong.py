@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hf_attention_zoo import get_architecture
+from hf_attention_zoo.attention.concat import ConcatAttention
 
 LAYERS = 2
 
@@ -147,6 +148,35 @@ def decoding_products(
                 one()
 
     return {"products": run}
+
+
+class ConcatScores(nn.Module):
+    """The zoo's concat score, which holds a few targets at a time and computes hyperbolic tangents again backwards."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.attention = ConcatAttention(size, size, size)
+        nn.init.normal_(self.attention.score_vector, std=size**-0.5)
+
+    def forward(self, query: Tensor, values: Tensor) -> Tensor:
+        mask = torch.ones(values.shape[:2], dtype=torch.bool)
+        return self.attention(query, self.attention.prepare(values, mask))[0]
+
+
+class NaiveConcatScores(nn.Module):
+    """Eq. 7 as it stands for all targets at once: (B, T, S, H) hyperbolic tangents are kept for backward."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.query_weight, self.key_weight = (nn.Linear(size, size, bias=False) for _ in range(2))
+        self.vector = nn.Linear(size, 1, bias=False)
+
+    def forward(self, query: Tensor, values: Tensor) -> Tensor:
+        inside = self.query_weight(query)[:, :, None] + self.key_weight(values)[:, None]
+        return torch.bmm(torch.softmax(self.vector(torch.tanh(inside))[..., 0], -1), values)
+
+
+SCORES: dict[str, type[nn.Module]] = {"zoo, concat": ConcatScores, "naive, concat": NaiveConcatScores}
 
 
 class Variant(NamedTuple):
