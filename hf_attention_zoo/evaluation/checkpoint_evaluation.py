@@ -1,4 +1,4 @@
-"""Score a saved model on a split and write metrics.json: BLEU, chrF, perplexity, by length, beside copying the source.
+"""Score a saved translator on a split and write metrics.json: BLEU, chrF, perplexity, by length, beside plain copying.
 
 Translations are detokenised text and so are the references; the perplexity per token is that of the references, from
 the summed negative log likelihood without label smoothing. On several processes (`torchrun`) each sentence is
@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import PartialState
 from accelerate.utils import gather_object
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, DataCollatorForSeq2Seq
+from transformers import DataCollatorForSeq2Seq
 
 from hf_attention_zoo.data.loading import load_data
 from hf_attention_zoo.data.samples import get_sample, is_sample
+from hf_attention_zoo.evaluation.evaluator_table import evaluator_for
 from hf_attention_zoo.evaluation.likelihood import sentence_nll
+from hf_attention_zoo.evaluation.saved_model import load_checkpoint, process_state
 from hf_attention_zoo.evaluation.scoring import bleu_by_source_length, copy_baseline, corpus_bleu, corpus_chrf
 from hf_attention_zoo.generation.translating import translate
 from hf_attention_zoo.training.dotted_flags import split_dotted
@@ -40,25 +41,6 @@ DECODING_FIELDS = (
     "no_repeat_ngram_size",
     "repetition_penalty",
 )
-
-
-def process_state() -> PartialState:
-    """Which process this is of how many. Without an accelerator the processes must be told to meet on the CPU."""
-    return PartialState(cpu=not torch.accelerator.is_available())
-
-
-def load_checkpoint(folder: str | Path, device: str | torch.device | None = None) -> tuple[Any, Any]:
-    """Model (in evaluation mode) and tokenizer of a folder or Hub id.
-
-    Raises ValueError if a local folder is not there or holds no model.
-    """
-    path = Path(folder)
-    if not path.is_dir() and (path.is_absolute() or str(folder).startswith(".") or str(folder).count("/") != 1):
-        raise ValueError(f"no such folder: {folder}")
-    if path.is_dir() and not (path / "config.json").is_file():
-        raise ValueError(f"{folder} holds no model (no config.json); is the training finished?")
-    model = AutoModelForSeq2SeqLM.from_pretrained(folder).to(device or process_state().device).eval()
-    return model, AutoTokenizer.from_pretrained(folder)
 
 
 @torch.no_grad()
@@ -265,8 +247,17 @@ def build_parser(program: str) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None, program: str = "attention-zoo evaluate") -> int:
-    """The command line. Returns the exit code."""
+    """The command line: hands on to the kind of model that the folder holds. Returns the exit code."""
     argv = list(sys.argv[1:] if argv is None else argv)
+    folders = [word for word in argv if (Path(word) / "config.json").is_file()]
+    folder = (folders or [word for word in argv[:1] if not word.startswith("-")] or [None])[0]
+    if folder is None:
+        return translation_main(argv, program)
+    return evaluator_for(folder).main(argv, program)
+
+
+def translation_main(argv: Sequence[str], program: str) -> int:
+    """The command line of models that translate."""
     rest, dotted = split_dotted(argv, ("generation",))
     options = vars(build_parser(program).parse_args(rest))
     columns = {role: options.pop(f"{role}_column") for role in ("source", "target")}

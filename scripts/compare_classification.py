@@ -1,0 +1,461 @@
+"""Train and score classifiers and baselines under one protocol and collect a table.
+
+    python scripts/compare_classification.py run scripts/comparisons/classification.yaml --work_dir runs/classes \\
+        --data doc_moviereviews=folder --data sent_nsmc_ko=folder
+    python scripts/compare_classification.py table scripts/comparisons/classification.yaml
+
+`run` goes through datasets, systems and seeds of the YAML file. The epoch is chosen on the validation split; the test
+split is scored once, after training. Finished runs are rows of the CSV file beside the YAML file and are not trained
+again, so that a stopped comparison goes on where it was; a run that was cut off goes on from its last epoch. Baselines
+without chance have one row. Data sets that do not come with the package are named with --data and passed over without.
+`table` reads the CSV file alone and writes a Markdown table of means for each data set beside it.
+
+The systems are baselines of `hf_attention_zoo.evaluation.label_baselines`, architectures of the zoo with a recipe and
+changes to it, and two models without attention that stand in this file: averaged word vectors, and a BiGRU of which
+the last states are read. Of architectures with several hops the table also has the redundancy of their weights,
+||A A^T - I||^2 (Frobenius), the mean over the test texts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import shutil
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import yaml
+from torch import Tensor, nn
+
+FIELDS = (
+    "dataset",
+    "system",
+    "seed",
+    "parameters",
+    "epochs",
+    "seconds",
+    "validation_accuracy",
+    "accuracy",
+    "macro_f1",
+    "redundancy",
+    "coverage",
+    "hardware",
+    "threads",
+)
+WITHOUT_CHANCE = 0  # the seed of what has none
+
+
+@dataclass(frozen=True)
+class Run:
+    """One system on one data set with one seed."""
+
+    dataset: str
+    path: str
+    system: str
+    settings: dict[str, Any]
+    seed: int
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return self.dataset, self.system, self.seed
+
+    @property
+    def name(self) -> str:
+        return f"{self.dataset}, {self.system}, seed {self.seed}"
+
+    @property
+    def folder(self) -> str:
+        words = "".join(letter if letter.isalnum() or letter == "-" else " " for letter in self.system).split()
+        return "_".join([self.dataset, *words, str(self.seed)])
+
+
+def read_protocol(path: Path) -> dict[str, Any]:
+    """The YAML file as a dict. Raises SystemExit if it is missing."""
+    if not path.is_file():
+        raise SystemExit(f"no such protocol: {path}")
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def fits(settings: dict[str, Any], data: dict[str, Any]) -> bool:
+    """Whether a system is for this data set: pairs or single texts, and the language of its word vectors."""
+    wanted = {"pairs": data.get("pairs", False), "texts": not data.get("pairs", False)}
+    return wanted.get(settings.get("for"), True) and settings.get("language") in (None, data["language"])
+
+
+def runs(protocol: dict[str, Any], paths: dict[str, str]) -> Iterator[Run]:
+    """Seed by seed, so that an interrupted comparison has whole rounds; data sets without a path are left out."""
+    for number, seed in enumerate(protocol["seeds"]):
+        for dataset, data in protocol["datasets"].items():
+            path = paths.get(dataset) or (dataset if data.get("embedded", True) else None)
+            if path is None:
+                continue
+            for system, settings in protocol["systems"].items():
+                chance = settings["kind"] != "baseline"
+                if fits(settings, data) and (chance or number == 0):
+                    yield Run(dataset, path, system, settings, seed if chance else WITHOUT_CHANCE)
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Rows of the results file, none if there is no file."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def append_row(path: Path, row: dict[str, Any]) -> None:
+    """One more row; the file gets its header with the first."""
+    fresh = not path.is_file()
+    with path.open("a", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        if fresh:
+            writer.writeheader()
+        writer.writerow(row)
+
+
+# ------------------------------------------------------------------------------------------------ baselines
+
+
+def score_baseline(run: Run, protocol: dict[str, Any], work: Path, command: str) -> dict[str, Any]:
+    """A row of what is not trained by gradients."""
+    from hf_attention_zoo.data.labelled import load_labelled
+    from hf_attention_zoo.evaluation.label_baselines import cosine_logits, majority_logits, tfidf_logits
+    from hf_attention_zoo.evaluation.label_scoring import score_classes
+
+    splits, info = load_labelled(run.path)
+    train = splits["train"]
+    texts, labels = list(train["text"]), list(train["label"])
+    pairs = list(train["text_pair"]) if "text_pair" in train.column_names else None
+    started, found = time.monotonic(), {}
+    for split in ("validation", "test"):
+        rows = splits[split]
+        second = list(rows["text_pair"]) if pairs is not None else None
+        if run.settings["baseline"] == "majority":
+            logits = majority_logits(labels, len(rows), info.num_labels, info.problem_type)
+        elif run.settings["baseline"] == "cosine":
+            logits = cosine_logits(texts, pairs, labels, list(rows["text"]), second)
+        else:
+            logits = tfidf_logits(
+                texts,
+                labels,
+                list(rows["text"]),
+                num_labels=info.num_labels,
+                problem_type=info.problem_type,
+                train_pairs=pairs,
+                pairs=second,
+            )
+        found[split] = score_classes(logits, np.asarray(rows["label"]))
+    return row_of(run, found["test"], found["validation"]["accuracy"], seconds=round(time.monotonic() - started, 1))
+
+
+def row_of(run: Run, scores: dict[str, float], validation_accuracy: float | None, **more: Any) -> dict[str, Any]:
+    """A row with what every run has; accuracies in per cent."""
+    from hf_attention_zoo.training.run_facts import describe_hardware
+
+    return {
+        "dataset": run.dataset,
+        "system": run.system,
+        "seed": run.seed,
+        "validation_accuracy": None if validation_accuracy is None else round(100 * validation_accuracy, 2),
+        "accuracy": round(100 * scores["accuracy"], 2),
+        "macro_f1": round(100 * scores["macro_f1"], 2),
+        "hardware": describe_hardware(),
+        "threads": torch.get_num_threads(),
+        **more,
+    }
+
+
+# ------------------------------------------------------------------------------------- models without attention
+
+
+class SmallClassifier(nn.Module):
+    """Word vectors, read by averaging or by a BiGRU, and a linear layer; pairs are compared side by side.
+
+    Args:
+        reader: "average", or "bigru": the last state of each direction.
+        pairs: whether `token_type_ids` part two texts; then their vectors a and b become [a; b; |a - b|; a * b].
+    """
+
+    def __init__(
+        self,
+        reader: str,
+        vocab_size: int,
+        num_labels: int,
+        pairs: bool,
+        embedding_size: int,
+        hidden_size: int = 0,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.embed_tokens = nn.Embedding(vocab_size, embedding_size)
+        nn.init.normal_(self.embed_tokens.weight, std=0.1)
+        self.gru = (
+            nn.GRU(embedding_size, hidden_size, batch_first=True, bidirectional=True) if reader == "bigru" else None
+        )
+        self.dropout = nn.Dropout(dropout)
+        width = embedding_size if self.gru is None else 2 * hidden_size
+        self.pairs = pairs
+        self.classifier = nn.Linear(4 * width if pairs else width, num_labels)
+
+    @property
+    def device(self) -> torch.device:
+        return self.classifier.weight.device
+
+    def read(self, input_ids: Tensor, mask: Tensor) -> Tensor:
+        """One vector a text: (B, T), (B, T) -> (B, H). Texts without a token get zeros."""
+        lengths = mask.sum(1)
+        order = (~mask).long().argsort(1, stable=True)[:, : max(1, int(lengths.max()))]  # real tokens first
+        embedded = self.dropout(self.embed_tokens(input_ids.gather(1, order)))
+        kept = mask.gather(1, order)
+        if self.gru is None:
+            return (embedded * kept[..., None]).sum(1) / lengths.clamp(min=1)[:, None]
+        packed = nn.utils.rnn.pack_padded_sequence(
+            embedded, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False
+        )
+        last = self.gru(packed)[1]  # (2, B, H)
+        return torch.cat([last[0], last[1]], dim=1) * (lengths > 0)[:, None]
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        token_type_ids: Tensor,
+        labels: Tensor | None = None,
+        num_items_in_batch: Tensor | int | None = None,
+    ) -> Any:
+        from transformers.modeling_outputs import SequenceClassifierOutput
+
+        real = attention_mask.bool()
+        if self.pairs:
+            one, other = (self.read(input_ids, real & (token_type_ids == side)) for side in (0, 1))
+            text = torch.cat([one, other, (one - other).abs(), one * other], dim=1)
+        else:
+            text = self.read(input_ids, real)
+        logits = self.classifier(self.dropout(text))
+        loss = None
+        if labels is not None:
+            loss = nn.functional.cross_entropy(logits, labels, reduction="sum")
+            loss = loss / (len(labels) if num_items_in_batch is None else num_items_in_batch)
+        return SequenceClassifierOutput(loss=loss, logits=logits)
+
+
+def train_small(run: Run, protocol: dict[str, Any], work: Path, command: str) -> dict[str, Any]:
+    """A row of a model of this file, trained by the zoo's trainer."""
+    from transformers import AutoTokenizer, DataCollatorWithPadding, set_seed
+
+    from hf_attention_zoo.data.labelled import load_labelled
+    from hf_attention_zoo.evaluation.label_evaluation import predict_logits
+    from hf_attention_zoo.evaluation.label_scoring import score_classes
+    from hf_attention_zoo.tokenization.text_tokenizer import TextTokenizer
+    from hf_attention_zoo.training.arguments import ZooTrainingArguments
+    from hf_attention_zoo.training.label_encoding import encode_labelled, longest_first, raw_texts
+    from hf_attention_zoo.training.label_trainer import ZooLabelTrainer
+    from hf_attention_zoo.training.output_folder import last_whole_checkpoint
+
+    folder = work / run.folder
+    splits, info = load_labelled(run.path)
+    if not (folder / "tokenizer_config.json").is_file():
+        TextTokenizer.train(raw_texts(splits["train"]), **protocol["tokenizer"]).save_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    set_seed(run.seed)
+    model = SmallClassifier(
+        run.settings["reader"],
+        len(tokenizer),
+        info.num_labels,
+        "text_pair" in splits["train"].column_names,
+        **run.settings.get("config", {}),
+    )
+    trainer = ZooLabelTrainer(
+        model=model,
+        args=ZooTrainingArguments(
+            output_dir=str(folder), seed=run.seed, disable_tqdm=True, logging_steps=100, **protocol["training"]
+        ),
+        train_dataset=encode_labelled(splits["train"], tokenizer),
+        eval_dataset=longest_first(encode_labelled(splits["validation"], tokenizer)),
+        data_collator=DataCollatorWithPadding(tokenizer),
+        processing_class=tokenizer,
+        problem_type=info.problem_type,
+    )
+    checkpoint = last_whole_checkpoint(folder)
+    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint is not None else None)
+    test = splits["test"]
+    second = list(test["text_pair"]) if model.pairs else None
+    logits = predict_logits(model.eval(), tokenizer, list(test["text"]), second)
+    return row_of(
+        run,
+        score_classes(logits, np.asarray(test["label"])),
+        trainer.state.best_metric,
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        epochs=round(trainer.state.epoch or 0.0, 2),
+        seconds=round(trainer.training_seconds, 1),
+    )
+
+
+# --------------------------------------------------------------------------------------------- architectures
+
+
+def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> dict[str, Any]:
+    """A row of an architecture of the zoo."""
+    from hf_attention_zoo.evaluation.label_evaluation import evaluate_classifier
+    from hf_attention_zoo.training.entry_point import run_training
+    from hf_attention_zoo.training.run_plan import parse_run
+
+    folder, settings = work / run.folder, run.settings
+    pairs = protocol["datasets"][run.dataset].get("pairs", False)
+    limits = {"max_words", "max_sentences"} if settings["model"] == "han" else set()
+    flags = {
+        "recipe": f"{settings['recipe']}-pairs" if pairs else settings["recipe"],
+        "dataset": run.path,
+        "output_dir": folder,
+        "seed": run.seed,
+        "logging_steps": 100,
+        "disable_tqdm": True,
+        "word_vectors": settings.get("word_vectors"),
+        **protocol["training"],
+        **{f"tokenizer.{name}": value for name, value in protocol["tokenizer"].items()},
+        **{f"tokenizer.{name}": protocol[name] for name in sorted(limits) if name in protocol},
+        **{f"config.{name}": value for name, value in settings.get("config", {}).items()},
+    }
+    arguments = [settings["model"]]
+    for name, value in flags.items():
+        if value is not None:
+            arguments += [f"--{name}", str(value).lower() if isinstance(value, bool) else str(value)]
+    if not (folder / "training.json").is_file():
+        run_training(parse_run(arguments, command=command))
+    facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    metrics = evaluate_classifier(folder, dataset=run.path, split="test", baselines=False)
+    vectors = facts.get("word_vectors") or {}
+    return row_of(
+        run,
+        metrics["results"],
+        facts["best_validation"],
+        parameters=metrics["parameters"],
+        epochs=facts["epochs"],
+        seconds=facts["seconds"],
+        redundancy=redundancy(folder, run.path) if "num_hops" in settings.get("config", {}) else None,
+        coverage=vectors.get("running_words"),
+    )
+
+
+@torch.no_grad()
+def redundancy(folder: Path, dataset: str, batch_size: int = 64) -> float:
+    """||A A^T - I||_F^2 of the weights A (hops, tokens) of a text, the mean over all texts of the test split."""
+    from hf_attention_zoo.data.labelled import load_labelled
+    from hf_attention_zoo.evaluation.saved_model import load_checkpoint
+    from hf_attention_zoo.training.label_encoding import encode_texts
+
+    model, tokenizer = load_checkpoint(folder)
+    rows, values = load_labelled(dataset, splits=["test"])[0]["test"], []
+    for start in range(0, len(rows), batch_size):
+        batch = rows[start : start + batch_size]
+        encoded = encode_texts(tokenizer, batch["text"], batch.get("text_pair"))
+        padded = tokenizer.pad(dict(encoded), return_tensors="pt").to(model.device)
+        for weights in model(**padded, output_attentions=True).attentions:
+            hops = weights[:, :, 0].float()  # (B, R, T)
+            overlap = hops @ hops.transpose(1, 2) - torch.eye(hops.shape[1], device=hops.device)
+            values += overlap.square().sum((1, 2)).tolist()
+    return round(statistics.mean(values), 4)
+
+
+KINDS = {"baseline": score_baseline, "small": train_small, "zoo": train_zoo}
+
+
+def run_all(protocol_file: Path, work: Path, paths: dict[str, str], only: str | None, limit: int | None) -> None:
+    """Every run that has no row yet, or the first `limit` of those whose name contains `only`."""
+    protocol, table = read_protocol(protocol_file), protocol_file.with_suffix(".csv")
+    unknown = set(paths) - set(protocol["datasets"])
+    if unknown:
+        raise SystemExit(f"{protocol_file} has no data set {', '.join(sorted(unknown))}")
+    finished = {(row["dataset"], row["system"], int(row["seed"])) for row in read_rows(table)}
+    waiting = [run for run in runs(protocol, paths) if run.key not in finished and (only is None or only in run.name)]
+    for run in waiting[:limit]:
+        print(f"=== {run.name}", flush=True)
+        program = f"python scripts/compare_classification.py run scripts/comparisons/{protocol_file.name}"
+        command = f'{program} --only "{run.name}"'
+        row = KINDS[run.settings["kind"]](run, protocol, work, command)
+        append_row(table, row)
+        for checkpoint in (work / run.folder).glob("checkpoint-*"):
+            shutil.rmtree(checkpoint)
+        print(f"=== accuracy {row['accuracy']} after {row['seconds']} s", flush=True)
+
+
+def mean_and_spread(rows: list[dict[str, str]], field: str, digits: int = 1) -> str:
+    """Mean and, of several seeds, the sample standard deviation; a dash where there is nothing."""
+    values = [float(row[field]) for row in rows if row[field]]
+    if not values:
+        return "-"
+    mean = f"{statistics.mean(values):.{digits}f}"
+    return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.{digits}f}"
+
+
+def markdown_tables(rows: list[dict[str, str]], protocol: dict[str, Any]) -> str:
+    """A table of means over seeds for each data set, the systems in the protocol's order."""
+    parts = []
+    for dataset in protocol["datasets"]:
+        lines = [
+            "| system | seeds | parameters | seconds | validation accuracy | test accuracy | macro F1 | redundancy |",
+            "|---|---|---|---|---|---|---|---|",
+        ]
+        for system in protocol["systems"]:
+            group = [row for row in rows if (row["dataset"], row["system"]) == (dataset, system)]
+            if group:
+                parameters = f"{int(group[0]['parameters']):,}" if group[0]["parameters"] else "-"
+                cells = [mean_and_spread(group, name) for name in ("validation_accuracy", "accuracy", "macro_f1")]
+                seconds = statistics.mean(float(row["seconds"]) for row in group)
+                lines.append(
+                    f"| {system} | {len(group)} | {parameters} | {seconds:.0f} | {' | '.join(cells)} | "
+                    f"{mean_and_spread(group, 'redundancy', 2)} |"
+                )
+        if len(lines) > 2:
+            parts.append(f"## {dataset}\n\n" + "\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def write_table(protocol_file: Path) -> None:
+    """The Markdown tables from the CSV file."""
+    rows = read_rows(protocol_file.with_suffix(".csv"))
+    if not rows:
+        raise SystemExit(f"no results in {protocol_file.with_suffix('.csv')}; make them with the command `run`")
+    text = markdown_tables(rows, read_protocol(protocol_file))
+    protocol_file.with_suffix(".md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="train and score what has no row yet")
+    run.add_argument("protocol", type=Path)
+    run.add_argument("--work_dir", type=Path, required=True, help="models and tokenizers")
+    run.add_argument("--data", action="append", default=[], metavar="NAME=FOLDER", help="where a data set lies")
+    run.add_argument("--only", help="only runs whose name (data set, system, seed) contains this")
+    run.add_argument("--limit", type=int, help="at most so many runs")
+    table = commands.add_parser("table", help="write the tables of what has been run")
+    table.add_argument("protocol", type=Path)
+    options = parser.parse_args()
+    if options.command == "table":
+        write_table(options.protocol)
+        return 0
+    wrong = [word for word in options.data if "=" not in word]
+    if wrong:
+        parser.error(f"--data {wrong[0]}: give NAME=FOLDER")
+    run_all(
+        options.protocol,
+        options.work_dir,
+        dict(word.split("=", 1) for word in options.data),
+        options.only,
+        options.limit,
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
