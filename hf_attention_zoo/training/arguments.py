@@ -15,7 +15,7 @@ from hf_attention_zoo.data.labels import PROBLEM_TYPES
 from hf_attention_zoo.training.label_smoothing import SMOOTHING_DISTRIBUTIONS, UNIFORM
 from hf_attention_zoo.training.optimizers import check_optimizer
 
-LOSS_SCALES = ("token_mean", "batch_sum")
+LOSS_SCALES = ("token_mean", "batch_sum", "sentence_mean")
 
 
 @dataclass
@@ -160,8 +160,16 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
     loss_scale: str = field(
         default="token_mean",
         metadata={
-            "help": "Scale of the gradient that is clipped: the mean over the batch's target tokens, or their sum.",
+            "help": "Scale of the gradient that is clipped: the mean over the batch's target tokens, their sum, or "
+            "their sum divided by the number of sentences (Sutskever et al. 2014, Luong et al. 2015).",
             "choices": LOSS_SCALES,
+        },
+    )
+    clip_norm_without_embeddings: bool = field(
+        default=False,
+        metadata={
+            "help": "Leave embedding tables out of the norm that max_grad_norm limits; they are scaled all the same "
+            "(the released code of Luong et al. 2015)."
         },
     )
     optimizer: str | None = field(

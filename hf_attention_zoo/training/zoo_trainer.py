@@ -3,8 +3,9 @@
 What differs from the classes they extend:
 
 * training batches may be cut from pools sorted by length, by a budget of tokens or a number of pairs;
-* the gradient may be that of the sum over the batch's target tokens, which is what the historical clipping
-  thresholds refer to; the logged loss stays the mean per token, so that curves can be compared;
+* the gradient may be that of the sum over the batch's target tokens, or of that sum divided by the sentences, which
+  is what the historical clipping thresholds refer to; the norm may leave out the embeddings; the logged loss stays
+  the mean per token, so that curves can be compared;
 * `eval_loss` is the exact negative log likelihood per target token of the whole split, without label smoothing, and
   the same on one or many processes (not a mean of batch means); `eval_perplexity` is its exponential;
 * in distributed evaluation every sentence is scored exactly once.
@@ -248,9 +249,12 @@ class ZooTrainer(Trainer):
         if self.args.loss_scale == "token_mean" or not model.training:
             return result
         if num_items_in_batch is None:
-            raise ValueError("loss_scale=batch_sum needs a model whose forward takes num_items_in_batch (**kwargs)")
+            raise ValueError(
+                f"loss_scale={self.args.loss_scale} needs a model whose forward takes num_items_in_batch (**kwargs)"
+            )
         loss, *rest = result if return_outputs else (result,)
-        return (loss * num_items_in_batch, *rest) if return_outputs else loss * num_items_in_batch
+        loss = loss * self._tokens_per_part(num_items_in_batch)
+        return (loss, *rest) if return_outputs else loss
 
     def training_step(
         self,
@@ -259,7 +263,38 @@ class ZooTrainer(Trainer):
         num_items_in_batch: torch.Tensor | int | None = None,
     ) -> torch.Tensor:
         loss = super().training_step(model, inputs, num_items_in_batch)
-        return loss if self.args.loss_scale == "token_mean" else loss / num_items_in_batch
+        return loss if self.args.loss_scale == "token_mean" else loss / self._tokens_per_part(num_items_in_batch)
+
+    def _tokens_per_part(self, tokens: torch.Tensor | int) -> torch.Tensor | int | float:
+        """Target tokens of an update by what its summed loss is divided by: one batch, or its sentences."""
+        return tokens if self.args.loss_scale == "batch_sum" else tokens / self._sentences
+
+    def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: torch.device) -> tuple[list[Any], Any]:
+        """The batches of one update and their target tokens; the number of their sentences is kept beside."""
+        batches, tokens = super().get_batch_samples(epoch_iterator, num_batches, device)
+        if self.args.loss_scale == "sentence_mean":
+            labels = [batch["labels"] for batch in batches]
+            count = sum((rows.reshape(len(rows), -1) != -100).any(1).sum() for rows in labels)
+            count = torch.as_tensor(count, device=device)
+            self._sentences = max(1, int(self.accelerator.gather(count).sum()))
+        return batches, tokens
+
+    def _clip_grad_norm(self, model: nn.Module) -> torch.Tensor:
+        if not self.args.clip_norm_without_embeddings:
+            return super()._clip_grad_norm(model)
+        if self.is_fsdp_enabled or self.is_deepspeed_enabled:
+            raise ValueError(
+                "clip_norm_without_embeddings takes the norm of whole gradients, and FSDP and DeepSpeed cut them into "
+                "parts; leave it out, or train without them"
+            )
+        self.accelerator.unscale_gradients()
+        tables = {
+            id(table) for part in model.modules() if isinstance(part, nn.Embedding) for table in part.parameters()
+        }
+        parameters = [parameter for parameter in model.parameters() if parameter.grad is not None]
+        norm = nn.utils.get_total_norm([parameter.grad for parameter in parameters if id(parameter) not in tables])
+        nn.utils.clip_grads_with_norm_(parameters, self.args.max_grad_norm, norm)
+        return norm
 
 
 class ZooSeq2SeqTrainer(ZooTrainer, Seq2SeqTrainer):

@@ -85,6 +85,50 @@ def test_the_clipped_gradient_is_that_of_the_sum_over_target_tokens(tmp_path: Pa
     assert logged["loss"] == pytest.approx(loss.item() / count, rel=1e-4)
 
 
+def test_the_loss_of_a_sentence_scales_the_gradient_and_not_the_log(tmp_path: Path) -> None:
+    data = pairs(8)
+    for size, accumulation in ((8, 1), (2, 4)):
+        trainer = build(
+            tmp_path,
+            data,
+            max_steps=1,
+            per_device_train_batch_size=size,
+            gradient_accumulation_steps=accumulation,
+            loss_scale="sentence_mean",
+        )
+        loss, count = summed_loss(trainer.model, data)
+        gradients = torch.autograd.grad(loss / 8, list(trainer.model.parameters()))
+        trainer.train()
+        logged = trainer.state.log_history[0]
+        assert logged["grad_norm"] == pytest.approx(sum(g.square().sum() for g in gradients).sqrt().item(), rel=1e-4)
+        assert logged["loss"] == pytest.approx(loss.item() / count, rel=1e-4)
+
+
+def test_embeddings_can_be_left_out_of_the_norm_but_not_of_the_clipping(tmp_path: Path) -> None:
+    data = pairs(6)
+    trainer = build(
+        tmp_path,
+        data,
+        max_steps=1,
+        per_device_train_batch_size=6,
+        loss_scale="sentence_mean",
+        clip_norm_without_embeddings=True,
+        max_grad_norm=0.01,
+        optim="sgd",
+        learning_rate=1.0,
+        lr_scheduler_type="constant",
+    )
+    before = {name: parameter.detach().clone() for name, parameter in trainer.model.named_parameters()}
+    loss = summed_loss(trainer.model, data)[0] / 6
+    gradients = dict(zip(before, torch.autograd.grad(loss, list(trainer.model.parameters())), strict=True))
+    norm = sum(g.square().sum() for name, g in gradients.items() if "embed_tokens" not in name).sqrt()
+    trainer.train()
+    assert trainer.state.log_history[0]["grad_norm"] == pytest.approx(norm.item(), rel=1e-4)
+    for name, parameter in trainer.model.named_parameters():
+        wanted = before[name] - gradients[name] * 0.01 / norm
+        torch.testing.assert_close(parameter.detach(), wanted, rtol=1e-4, atol=1e-6, msg=name)
+
+
 def test_accumulated_batches_give_the_sum_of_the_whole_batch(tmp_path: Path) -> None:
     data = pairs(8)
     logs = []
