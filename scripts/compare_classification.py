@@ -212,7 +212,7 @@ class SmallClassifier(nn.Module):
     def read(self, input_ids: Tensor, mask: Tensor) -> Tensor:
         """One vector a text: (B, T), (B, T) -> (B, H). Texts without a token get zeros."""
         lengths = mask.sum(1)
-        order = (~mask).long().argsort(1, stable=True)[:, : max(1, int(lengths.max()))]  # real tokens first
+        order = (~mask).long().argsort(dim=1, stable=True)[:, : max(1, int(lengths.max()))]  # real tokens first
         embedded = self.dropout(self.embed_tokens(input_ids.gather(1, order)))
         kept = mask.gather(1, order)
         if self.gru is None:

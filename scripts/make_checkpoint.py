@@ -1,6 +1,6 @@
 """Make a folder of model_cards/ from a finished training: half precision, scored on test, drawn, described.
 
-    python scripts/make_checkpoint.py RUN model_cards/NAME --example "a held-out sentence"
+    python scripts/make_checkpoint.py RUN model_cards/NAME --example "a held-out text"
 
 The weights are stored in float16 (the config says float32, so that they are widened at loading and run on any
 processor), then the stored model, not the one in memory, is scored on the test split and draws its alignment.
@@ -14,11 +14,13 @@ import shutil
 from pathlib import Path
 
 import torch
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+import transformers
+from transformers import AutoTokenizer
 
 import hf_attention_zoo
 from hf_attention_zoo.data.samples import get_sample, is_sample
-from hf_attention_zoo.evaluation.checkpoint_evaluation import evaluate_checkpoint, summary
+from hf_attention_zoo.evaluation.evaluator_table import evaluator_for
+from hf_attention_zoo.evaluation.saved_model import load_checkpoint, saved_auto_class
 from hf_attention_zoo.hub.cards import write_card
 
 LIMIT_MB = 10.0
@@ -26,7 +28,7 @@ LIMIT_MB = 10.0
 
 def store_half(run: Path, out: Path) -> None:
     """Model in float16 with a config that asks for float32, and the tokenizer."""
-    model = AutoModelForSeq2SeqLM.from_pretrained(run)
+    model = getattr(transformers, saved_auto_class(run)).from_pretrained(run)
     model.to(torch.float16).save_pretrained(out)
     config = json.loads((out / "config.json").read_text(encoding="utf-8"))
     config["dtype"] = "float32"
@@ -38,7 +40,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", type=Path, help="output folder of attention-zoo train")
     parser.add_argument("out", type=Path, help="the checkpoint's folder, e.g. model_cards/rnnsearch-de-en")
-    parser.add_argument("--example", required=True, help="a held-out source sentence for the card and the picture")
+    parser.add_argument("--example", required=True, help="a held-out text for the card and the picture")
+    parser.add_argument("--example_pair", help="the second text of the example, for models that read pairs")
+    parser.add_argument("--dataset", help="score on this in place of the training's data set")
     parser.add_argument("--summary", help="one sentence for the head of the card")
     options = parser.parse_args()
 
@@ -48,18 +52,27 @@ def main() -> None:
     if size > LIMIT_MB:
         raise SystemExit(f"model.safetensors has {size:.1f} MB, the limit is {LIMIT_MB:.0f} MB; train a smaller model")
     shutil.copyfile(options.run / "training.json", options.out / "training.json")
-    metrics = evaluate_checkpoint(
-        options.out, split="test", command=f"attention-zoo evaluate {options.out.as_posix()} --split test"
+    evaluator = evaluator_for(options.out)
+    named = f" --dataset {options.dataset}" if options.dataset else ""
+    metrics = evaluator.run(
+        options.out,
+        dataset=options.dataset,
+        split="test",
+        command=f"attention-zoo evaluate {options.out.as_posix()}{named} --split test",
     )
-    print(summary(metrics))
+    print(evaluator.summary(metrics))
 
-    model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(options.out), AutoTokenizer.from_pretrained(options.out)
+    model, tokenizer = load_checkpoint(options.out, device="cpu")
     if model.config.model_type in {row.model_type for row in hf_attention_zoo.list_architectures() if row.aligner}:
-        (alignment,) = hf_attention_zoo.align(
-            model, tokenizer, [options.example], num_beams=model.generation_config.num_beams or 1
-        )
+        text = options.example
+        if options.example_pair:
+            text = {"text": options.example, "text_pair": options.example_pair}
+        beams = {"num_beams": model.generation_config.num_beams or 1} if model.can_generate() else {}
+        (alignment,) = hf_attention_zoo.align(model, tokenizer, [text], **beams)
         alignment.plot(options.out / "alignment.png")
     facts = {"example": options.example, "licence": "apache-2.0"}
+    if options.example_pair:
+        facts["example_pair"] = options.example_pair
     if options.summary:
         facts["summary"] = options.summary
     if is_sample(metrics["dataset"]["name"]):

@@ -10,7 +10,9 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from hf_attention_zoo.registry import architecture_table
 
@@ -18,18 +20,55 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def checkpoint_table() -> str:
-    """Published checkpoints and their scores, from the metrics file of each folder in model_cards/."""
-    lines = ["| checkpoint | test split | sentences | BLEU | chrF | copy baseline BLEU |", "|---|---|---|---|---|---|"]
+    """Published checkpoints and their scores, from the metrics file of each folder in model_cards/: a table a task."""
+    found: dict[str, list[str]] = {task: [] for task in TABLES}
     for path in sorted((ROOT / "model_cards").glob("*/metrics.json")):
         metrics = json.loads(path.read_text(encoding="utf-8"))
-        data, results = metrics["dataset"], metrics["results"]
-        bleu, chrf, copied = (results["bleu"]["value"], results["chrf"]["value"], metrics["baselines"]["copy"]["bleu"])
-        lines.append(
-            f"| [`{path.parent.name}`](model_cards/{path.parent.name}) | `{data['name']}` {data['source_lang']} to "
-            f"{data['target_lang']} | {data['rows']:,} | {bleu:.1f} | {chrf:.1f} | {copied:.1f} |"
-        )
-    return "\n".join(lines)
+        link = f"[`{path.parent.name}`](model_cards/{path.parent.name})"
+        task = metrics.get("task", "translation")
+        found[task].append("| " + " | ".join([link, *TABLES[task][1](metrics)]) + " |")
+    parts = []
+    for task, (head, _) in TABLES.items():
+        if found[task]:
+            parts.append("\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *found[task]]))
+    return "\n\n".join(parts)
 
+
+def translation_cells(metrics: dict[str, Any]) -> list[str]:
+    """Data and scores of a translator."""
+    data, results = metrics["dataset"], metrics["results"]
+    scores = (results["bleu"]["value"], results["chrf"]["value"], metrics["baselines"]["copy"]["bleu"])
+    pair = f"`{data['name']}` {data['source_lang']} to {data['target_lang']}"
+    return [pair, f"{data['rows']:,}", *(f"{score:.1f}" for score in scores)]
+
+
+def label_cells(metrics: dict[str, Any]) -> list[str]:
+    """Data and scores of a classifier; dashes where its kind of labels has no such score."""
+    data, results, baselines = metrics["dataset"], metrics["results"], metrics["baselines"]
+    accuracy = [results.get("accuracy"), results.get("macro_f1")]
+    accuracy += [baselines.get(name, {}).get("accuracy") for name in ("majority", "tfidf")]
+    name = re.sub(r".*/", "", data["name"])
+    return [f"`{name}`", f"{data['rows']:,}", *("-" if one is None else f"{100 * one:.1f} %" for one in accuracy)]
+
+
+TABLES: dict[str, tuple[list[str], Callable[[dict[str, Any]], list[str]]]] = {
+    "translation": (
+        ["checkpoint", "test split", "sentences", "BLEU", "chrF", "copy baseline BLEU"],
+        translation_cells,
+    ),
+    "text-classification": (
+        [
+            "checkpoint",
+            "test split",
+            "texts",
+            "accuracy",
+            "macro F1",
+            "most frequent class",
+            "tf-idf and linear model",
+        ],
+        label_cells,
+    ),
+}
 
 GENERATED = {"architectures": architecture_table, "checkpoints": checkpoint_table}
 

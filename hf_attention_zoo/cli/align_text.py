@@ -1,21 +1,53 @@
 """`attention-zoo align FOLDER TEXT --output FILE`."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 WRITERS = {".html": "to_html", ".json": "to_json"}
+
+
+def translation_inputs(options: argparse.Namespace, model: Any) -> tuple[Any, dict[str, Any]]:
+    """The text and the options of `align` for a translator."""
+    if options.pair is not None:
+        raise ValueError("--pair is for classifiers that read two texts; a translation is given with --target")
+    beams = options.num_beams or model.generation_config.num_beams or 1
+    given = options.target is not None
+    return options.text, {"targets": [options.target] if given else None, "num_beams": 1 if given else beams}
+
+
+def label_inputs(options: argparse.Namespace, model: Any) -> tuple[Any, dict[str, Any]]:
+    """The text or pair of texts and the options of `align` for a classifier."""
+    for name in ("target", "num_beams"):
+        if getattr(options, name) is not None:
+            raise ValueError(f"--{name} is for translators; {model.config.model_type} gives labels")
+    return options.text if options.pair is None else {"text": options.text, "text_pair": options.pair}, {}
+
+
+def said_labels(found: Any) -> str:
+    """The predicted label and the scores of the best ones."""
+    best = sorted(found.scores.items(), key=lambda entry: -entry[1])[:5]
+    return f"{found.label} ({', '.join(f'{name} {score:.3f}' for name, score in best)})"
+
+
+# Auto class -> (what `align` is given, what is printed of what it returns)
+KINDS: dict[str, tuple[Callable[..., tuple[Any, dict[str, Any]]], Callable[[Any], str]]] = {
+    "AutoModelForSeq2SeqLM": (translation_inputs, lambda found: found.target_text),
+    "AutoModelForSequenceClassification": (label_inputs, said_labels),
+}
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The flags of `attention-zoo align`."""
     parser = argparse.ArgumentParser(
         prog="attention-zoo align",
-        description="Translate a text and show which source tokens each target token attended to.",
+        description="Translate or classify a text and show which of its tokens the model attended to.",
     )
     parser.add_argument("folder", help="folder of the model (or Hub id)")
-    parser.add_argument("text", help="the text to translate")
+    parser.add_argument("text", help="the text to translate or to classify")
     parser.add_argument("--target", help="align this translation in place of the model's own")
+    parser.add_argument("--pair", help="the second text, for a classifier of pairs")
     parser.add_argument(
         "--output", default="alignment.png", help="picture (.png, .svg, .pdf), page (.html) or numbers (.json)"
     )
@@ -27,21 +59,19 @@ def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
     options = build_parser().parse_args(argv)
 
-    from hf_attention_zoo.alignment.seq2seq_alignment import align_seq2seq
+    from hf_attention_zoo.alignment.aligning import align
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.evaluation.checkpoint_evaluation import load_checkpoint
+    from hf_attention_zoo.evaluation.saved_model import load_checkpoint, saved_auto_class
 
     silence_libraries()
+    auto_class = saved_auto_class(options.folder)
+    if auto_class not in KINDS:
+        raise ValueError(f"{options.folder} holds a model for {auto_class}; drawn are those for {' and '.join(KINDS)}")
+    inputs_of, said = KINDS[auto_class]
     model, tokenizer = load_checkpoint(options.folder)
-    beams = options.num_beams or model.generation_config.num_beams or 1
-    (alignment,) = align_seq2seq(
-        model,
-        tokenizer,
-        [options.text],
-        targets=[options.target] if options.target is not None else None,
-        num_beams=1 if options.target is not None else beams,
-    )
-    getattr(alignment, WRITERS.get(Path(options.output).suffix.lower(), "plot"))(options.output)
-    print(alignment.target_text)
+    text, settings = inputs_of(options, model)
+    (found,) = align(model, tokenizer, [text], **settings)
+    getattr(found, WRITERS.get(Path(options.output).suffix.lower(), "plot"))(options.output)
+    print(said(found))
     print(f"alignment written to {options.output}")
     return 0

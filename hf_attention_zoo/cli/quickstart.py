@@ -1,8 +1,8 @@
 """`attention-zoo quickstart`: from random weights to a model in a folder, in minutes and on real data.
 
 Trains on an embedded sample with the settings that the architecture's registry row names for it, scores the
-untouched test split beside copying the source, writes the folder with its model card, loads it again in a fresh
-process, has five held-out sentences translated there and, of models with attention, draws the alignment of one.
+untouched test split beside simple baselines, writes the folder with its model card, loads it again in a fresh process,
+has five held-out texts translated or classified there and, of models with attention, draws where it looks in one.
 """
 
 import argparse
@@ -20,7 +20,6 @@ from hf_attention_zoo.training.recipes import recipe_for_sample
 DEFAULT_SAMPLE = "translation_emoji_names"
 DEFAULT_ARCHITECTURE = "rnnsearch"
 PICTURE = "alignment.png"
-SHOWN = 5
 
 
 def available() -> str:
@@ -33,10 +32,18 @@ def available() -> str:
         if able:
             marks = " (default)" if sample.name == DEFAULT_SAMPLE else ""
             lines.append(
-                f"  --sample {sample.name}{marks}\n      {sample.title}; {sample.sizes['train']:,} {sample.rows_said} in "
-                f"{', '.join(sample.languages)}; {sample.licence}\n      architectures: {', '.join(able)}"
+                f"  --sample {sample.name}{marks}\n      {sample.title}; {sample.sizes['train']:,} {sample.rows_said} "
+                f"in {', '.join(sample.languages)}; {sample.licence}\n      architectures: {', '.join(able)}"
             )
     return "\n".join(lines)
+
+
+def default_sample(row: Architecture) -> str:
+    """The sample that the quick start takes for an architecture where none is named."""
+    from hf_attention_zoo.data.samples import list_samples
+
+    able = [sample.name for sample in list_samples() if recipe_for_sample(row, sample.name)]
+    return able[0] if able and DEFAULT_SAMPLE not in able else DEFAULT_SAMPLE
 
 
 def choose_recipe(row: Architecture, sample: str) -> str:
@@ -53,14 +60,7 @@ def choose_recipe(row: Architecture, sample: str) -> str:
     return name
 
 
-def pick_examples(sources: Sequence[str], count: int = SHOWN) -> list[int]:
-    """Indices of sentences spread over the split, the first of them of a length that draws well."""
-    step = max(1, len(sources) // count)
-    chosen = list(range(step // 2, len(sources), step))[:count]
-    return sorted(chosen, key=lambda index: abs(len(sources[index].split()) - 6))
-
-
-def write_facts(folder: Path, sample: Any, example: str) -> None:
+def write_facts(folder: Path, sample: Any, example: dict[str, str]) -> None:
     """What the card cannot know from the run itself: where the data come from and what they are good for."""
     from hf_attention_zoo.training.output_folder import write_json
 
@@ -69,25 +69,22 @@ def write_facts(folder: Path, sample: Any, example: str) -> None:
         "data_licence": sample.licence,
         "data_source": sample.source,
         "limits": sample.dataset_card,
-        "example": example,
+        **example,
     }
     write_json(folder / "facts.json", facts)
 
 
-def draw_alignment(row: Architecture, folder: Path, text: str) -> str:
-    """Draw the alignment of one sentence; returns the line that says so, or nothing for models without attention."""
+def draw_alignment(row: Architecture, folder: Path, task: Any, example: Any) -> str:
+    """Draw where the model looks in one text; returns the line that says so, nothing for models without attention."""
     if row.aligner is None:
         return ""
-    from hf_attention_zoo.alignment.aligning import align
-    from hf_attention_zoo.evaluation.checkpoint_evaluation import load_checkpoint
+    from hf_attention_zoo.evaluation.saved_model import load_checkpoint
 
     model, tokenizer = load_checkpoint(folder)
-    (alignment,) = align(model, tokenizer, [text], num_beams=model.generation_config.num_beams or 1)
-    alignment.plot(folder / PICTURE)
-    return f"  {PICTURE}: which source words each word of {alignment.target_text!r} looked at\n"
+    return f"  {PICTURE}: {task.draw(model, tokenizer, example, folder / PICTURE)}\n"
 
 
-def train(row: Architecture, recipe: str, folder: Path, options: argparse.Namespace, command: str) -> None:
+def train(row: Architecture, recipe: str, folder: Path, options: argparse.Namespace, command: str, task: Any) -> None:
     """Train into the folder, or go on where an earlier start stopped; nothing if it is finished."""
     from hf_attention_zoo.training.entry_point import run_training
     from hf_attention_zoo.training.output_folder import FACTS_FILE
@@ -106,7 +103,9 @@ def train(row: Architecture, recipe: str, folder: Path, options: argparse.Namesp
     plan = parse_run([*argv, *options.training_flags], command=command)
     result = run_training(plan, quiet=True)
     print(f"trained {result.facts['steps']:,} steps in {result.facts['seconds']:.0f} s", end="")
-    print(f", validation BLEU {result.metrics['eval_bleu']:.1f}" if "eval_bleu" in result.metrics else "")
+    metric, name, factor = task.validation
+    value = result.metrics.get(f"eval_{metric}")
+    print("" if value is None else f", validation {name} {factor * value:.1f}")
 
 
 def use_one_thread() -> None:
@@ -126,10 +125,10 @@ def build_parser() -> argparse.ArgumentParser:
     """The flags of `attention-zoo quickstart`."""
     parser = argparse.ArgumentParser(
         prog="attention-zoo quickstart",
-        description="Train a translator on real data in minutes, score it, save it, use it and draw where it looks.",
+        description="Train a model on real data in minutes, score it, save it, use it and draw where it looks.",
         epilog="Further flags are those of `attention-zoo train`, e.g. --num_train_epochs 5.",
     )
-    parser.add_argument("--sample", default=DEFAULT_SAMPLE, help="embedded data (default: %(default)s)")
+    parser.add_argument("--sample", help=f"embedded data (default: {DEFAULT_SAMPLE}, or what the architecture has)")
     parser.add_argument("--architecture", default=DEFAULT_ARCHITECTURE, help="default: %(default)s")
     parser.add_argument("--output_dir", "--output-dir", help="default: ./attention-zoo-ARCHITECTURE-SAMPLE")
     parser.add_argument("--source_lang", "--source-lang", help="translate from this language of the sample")
@@ -147,6 +146,7 @@ def main(argv: Sequence[str]) -> int:
         print(available())
         return 0
     row = get_architecture(options.architecture)
+    options.sample = options.sample or default_sample(row)
     recipe = choose_recipe(row, options.sample)
     folder = Path(
         options.output_dir or f"attention-zoo-{row.model_type}-{options.sample.removeprefix('translation_')}"
@@ -163,6 +163,7 @@ def main(argv: Sequence[str]) -> int:
 def _run(
     row: Architecture, recipe: str, folder: Path, options: argparse.Namespace, command: str, started: float
 ) -> int:
+    from hf_attention_zoo.cli.quickstart_tasks import quick_task
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
     from hf_attention_zoo.data.samples import get_sample
     from hf_attention_zoo.training.output_folder import TrainingStopped, checkpoints
@@ -170,58 +171,49 @@ def _run(
     silence_libraries()
     use_one_thread()
     sample = get_sample(options.sample)
+    task = quick_task(sample)
     print(
         f"{row.config_class.__name__.removesuffix('Config')} ({row.authors[0]} et al., {row.year}) on {sample.title}"
     )
     try:
-        train(row, recipe, folder, options, command)
+        train(row, recipe, folder, options, command, task)
     except TrainingStopped as stopped:
         print(f"stopped at step {stopped.step}; `{command}` goes on from there")
         return 130
 
     import shutil
 
-    from hf_attention_zoo.cli.fresh_process import translate_in_fresh_process
-    from hf_attention_zoo.data.loading import load_data
-    from hf_attention_zoo.evaluation.checkpoint_evaluation import evaluate_checkpoint, summary
+    from hf_attention_zoo.cli.fresh_process import ANSWERS, answer_in_fresh_process
+    from hf_attention_zoo.evaluation.evaluator_table import evaluator_for
+    from hf_attention_zoo.evaluation.saved_model import saved_auto_class
     from hf_attention_zoo.hub.cards import write_card
 
     for checkpoint in checkpoints(folder):
         shutil.rmtree(checkpoint)
-    metrics = evaluate_checkpoint(folder, split="test", command=command)
-    print(summary(metrics))
+    evaluator = evaluator_for(folder)
+    metrics = evaluator.run(folder, split="test", command=command)
+    print(evaluator.summary(metrics))
 
-    data = metrics["dataset"]
-    test = load_data(
-        options.sample,
-        source_lang=data["source_lang"],
-        target_lang=data["target_lang"],
-        max_words=data.get("max_words"),
-        splits=["test"],
-    )["test"]
-    sources, references = list(test["source"]), list(test["target"])
-    examples = pick_examples(sources)
-
-    drawn = draw_alignment(row, folder, sources[examples[0]])
-    write_facts(folder, sample, sources[examples[0]])
+    examples = task.examples(metrics)
+    drawn = draw_alignment(row, folder, task, examples[0])
+    write_facts(folder, sample, task.facts(examples[0]))
     card = write_card(folder)
 
-    translations = translate_in_fresh_process(folder, [sources[index] for index in examples])
-    print(
-        "\nreloaded in a fresh process through AutoModelForSeq2SeqLM, AutoTokenizer and pipeline; held-out sentences:"
-    )
-    for index, text in zip(examples, translations, strict=True):
-        print(f"  {sources[index]}\n    -> {text}\n       (reference: {references[index]})")
+    answers = answer_in_fresh_process(folder, [example.given for example in examples])
+    auto_class = saved_auto_class(folder)
+    print(f"\nreloaded in a fresh process through {auto_class}, AutoTokenizer and pipeline; held-out texts:")
+    for example, answer in zip(examples, answers, strict=True):
+        print(f"  {example.said}\n    -> {answer}\n       (reference: {example.reference})")
 
     size = (folder / "model.safetensors").stat().st_size / 1e6
     print(
         f"\nmade in {time.monotonic() - started:.0f} s, in {folder}/\n"
-        f"  model.safetensors ({size:.1f} MB), tokenizer.json, generation_config.json, metrics.json\n"
+        f"  model.safetensors ({size:.1f} MB), config, tokenizer, metrics.json\n"
         f"  {card.name}: the model card\n"
         f"{drawn}\n"
         "use it in Python:\n"
         "  import hf_attention_zoo\n"
         "  from transformers import pipeline\n"
-        f"  print(pipeline('translation', model={str(folder)!r})({sources[examples[0]]!r}))"
+        f"  print(pipeline({ANSWERS[auto_class][0]!r}, model={str(folder)!r})({examples[0].given!r}))"
     )
     return 0

@@ -16,6 +16,7 @@ say so.
     data_source    where the training data come from
     datasets       list of data set ids for the metadata; default: the data set of the evaluation
     example        an input text for the usage lines
+    example_pair   the second text of the example, for models that read pairs
     intended_use   a text or a list of texts
     limits         a text or a list of texts
 """
@@ -34,6 +35,7 @@ from safetensors import safe_open
 
 from hf_attention_zoo.hub.checkpoint_folder import TOKEN, read_json, require_folder
 from hf_attention_zoo.hub.language_codes import check_language_code, language_name
+from hf_attention_zoo.hub.task_wording import wording_of
 from hf_attention_zoo.registry import get_architecture
 
 FACTS: dict[str, type | tuple[type, ...]] = {
@@ -46,6 +48,7 @@ FACTS: dict[str, type | tuple[type, ...]] = {
     "data_source": str,
     "datasets": list,
     "example": str,
+    "example_pair": str,
     "intended_use": (str, list),
     "limits": (str, list),
 }
@@ -71,18 +74,36 @@ class Metric:
 
     hub_id: str
     name: str
+    percent: bool = False
+    falls: bool = False  # less is better
+    digits: int = 2
+
+    def shown(self, value: float | None) -> str:
+        """The value as a table has it."""
+        if value is None:
+            return "-"
+        return f"{100 * value:.1f} %" if self.percent else number(value, self.digits)
 
 
 METRICS: dict[str, Metric] = {
     "bleu": Metric("sacrebleu", "BLEU"),
     "chrf": Metric("chrf", "chrF"),
     "perplexity_per_token": Metric("perplexity", "perplexity per token"),
-    "accuracy": Metric("accuracy", "accuracy"),
-    "macro_f1": Metric("f1", "macro F1"),
+    "accuracy": Metric("accuracy", "accuracy", percent=True),
+    "micro_f1": Metric("f1", "micro F1", percent=True),
+    "macro_f1": Metric("f1", "macro F1", percent=True),
+    "mse": Metric("mse", "mean squared error", falls=True, digits=3),
+    "mae": Metric("mae", "mean absolute error", falls=True, digits=3),
+    "pearson": Metric("pearsonr", "Pearson correlation", digits=3),
     "cider": Metric("cider", "CIDEr"),
 }
 
-BASELINES = {"copy": "the source copied unchanged", "majority": "the most frequent class"}
+BASELINES = {
+    "copy": "the source copied unchanged",
+    "majority": "the most frequent class",
+    "tfidf": "tf-idf weights and a linear model",
+    "tfidf_cosine": "the cosine of tf-idf weights and a threshold",
+}
 
 HUB_LICENCES = frozenset(
     licence
@@ -121,6 +142,7 @@ def build_card(folder: str | os.PathLike[str], *, name: str | None = None) -> st
         usage(checkpoint),
         results(checkpoint),
         results_by_length(checkpoint),
+        results_by_class(checkpoint),
         picture(checkpoint),
         training(checkpoint),
         paper(checkpoint),
@@ -210,7 +232,8 @@ class Checkpoint:
         """Language codes for the metadata; empty when nobody stated them."""
         where = f"{self.folder / 'facts.json'}, languages"
         stated = [check_language_code(code, where) for code in self.facts.get("languages", [])]
-        return stated or list(dict.fromkeys(code for code in self.direction if code))
+        read = [self.data["language"]] if self.data.get("language") else []
+        return stated or list(dict.fromkeys(code for code in (*self.direction, *read) if code))
 
     @property
     def title(self) -> str:
@@ -262,7 +285,7 @@ class Checkpoint:
             pipeline_tag=self.task,
             tags=["hf_attention_zoo", self.row.model_type, *self.attention_tag, *self.arxiv_tag],
             datasets=datasets or None,
-            metrics=[result.metric_type for result in evaluated] or None,
+            metrics=list(dict.fromkeys(result.metric_type for result in evaluated)) or None,
             model_name=self.name.rpartition("/")[2] if evaluated else None,
             eval_results=evaluated or None,
             **other,
@@ -315,12 +338,9 @@ class Checkpoint:
 def describe(checkpoint: Checkpoint) -> str:
     """What the checkpoint is, in two sentences."""
     source, target = checkpoint.direction
-    if checkpoint.task == "translation":
-        purpose = "translates"
-        if source and target:
-            purpose = f"translates {language_name(source)} into {language_name(target)}"
-    else:
-        purpose = f"does {checkpoint.task.replace('-', ' ')}"
+    purpose = wording_of(checkpoint.task).purpose
+    if source and target:
+        purpose += f" {language_name(source)} into {language_name(target)}"
     first = f"{checkpoint.architecture} ({checkpoint.citation}) as a transformers model that {purpose}"
     if checkpoint.training.get("dataset"):
         first += f", trained on {dataset_name(str(checkpoint.training['dataset']))}"
@@ -346,6 +366,8 @@ def usage(checkpoint: Checkpoint) -> str:
     name = quoted(checkpoint.name)
     example = checkpoint.facts.get("example") or EXAMPLES.get(checkpoint.direction[0] or "")
     text = quoted(example) if example else 'input("text: ")'
+    if checkpoint.facts.get("example_pair"):
+        text = f'{{"text": {text}, "text_pair": {quoted(checkpoint.facts["example_pair"])}}}'
     lines = [
         "## How to use it",
         "",
@@ -372,8 +394,9 @@ def usage(checkpoint: Checkpoint) -> str:
         f"tokenizer = AutoTokenizer.from_pretrained({name})",
     ]
     if has_alignment(checkpoint):
-        beams = ((checkpoint.metrics or {}).get("decoding") or {}).get("num_beams", 5)
-        lines.append(f"(alignment,) = hf_attention_zoo.align(model, tokenizer, [{text}], num_beams={beams})")
+        decoding = {"num_beams": 5, **((checkpoint.metrics or {}).get("decoding") or {})}
+        options = wording_of(checkpoint.task).align_options.format(**decoding)
+        lines.append(f"(alignment,) = hf_attention_zoo.align(model, tokenizer, [{text}]{options})")
         lines.append('alignment.plot("alignment.png")')
     lines.append("```")
     if "auto_map" in checkpoint.config:
@@ -387,7 +410,7 @@ def usage(checkpoint: Checkpoint) -> str:
 
 def has_alignment(checkpoint: Checkpoint) -> bool:
     """Whether `hf_attention_zoo.align` takes this model."""
-    return checkpoint.row.aligner is not None and checkpoint.task == "translation"
+    return checkpoint.row.aligner is not None and wording_of(checkpoint.task).aligned
 
 
 def results(checkpoint: Checkpoint) -> str:
@@ -396,9 +419,10 @@ def results(checkpoint: Checkpoint) -> str:
         return "## Results\n\nThis checkpoint was not evaluated."
     found = checkpoint.metrics["results"]
     shown = [key for key in METRICS if measured(found.get(key))[0] is not None]
-    rows = [["this checkpoint", *(number(measured(found[key])[0]) for key in shown)]]
+    rows = [["this checkpoint", *(METRICS[key].shown(measured(found[key])[0]) for key in shown)]]
     for baseline, values in checkpoint.metrics.get("baselines", {}).items():
-        rows.append([BASELINES.get(baseline, baseline), *(number(measured(values.get(key))[0]) for key in shown)])
+        cells = (METRICS[key].shown(measured(values.get(key))[0]) for key in shown)
+        rows.append([BASELINES.get(baseline, baseline), *cells])
     where = [f"{checkpoint.data['split']} split"] if checkpoint.data.get("split") else []
     where += [f"of {checkpoint.dataset}"] if checkpoint.dataset else []
     size = [f"{checkpoint.data['rows']:,} rows"] if isinstance(checkpoint.data.get("rows"), int) else []
@@ -417,7 +441,7 @@ def results(checkpoint: Checkpoint) -> str:
     if found.get("brevity_penalty") is not None:
         lines.append(f"- brevity penalty: {number(found['brevity_penalty'], 3)}")
     if found.get("seconds") is not None:
-        lines.append(f"- decoding time: {duration(found['seconds'])}")
+        lines.append(f"- {wording_of(checkpoint.task).reading}: {duration(found['seconds'])}")
     decoding = settings(checkpoint.metrics.get("decoding"))
     if decoding:
         lines.append(f"- decoding: {decoding}")
@@ -443,15 +467,29 @@ def results_by_length(checkpoint: Checkpoint) -> str:
     return "## BLEU by source length\n\n" + table(["source words", "sentences", "BLEU"], rows)
 
 
+def results_by_class(checkpoint: Checkpoint) -> str:
+    """Precision, recall and F1 of each class, and what it was most often taken for."""
+    classes = checkpoint.metrics.get("classes") or []
+    if not classes:
+        return ""
+    confusion = checkpoint.metrics.get("confusion")
+    rows = []
+    for index, one in enumerate(classes):
+        row = [one["name"], f"{one['texts']:,}", *(f"{100 * one[key]:.1f} %" for key in ("precision", "recall", "f1"))]
+        if confusion:
+            wrong = sorted(((count, j) for j, count in enumerate(confusion[index]) if j != index), reverse=True)[:2]
+            row.append(", ".join(f"{classes[j]['name']} ({count})" for count, j in wrong if count) or "-")
+        rows.append(row)
+    head = ["class", "texts", "precision", "recall", "F1", *(["most often taken for"] if confusion else [])]
+    return "## Class by class\n\n" + table(head, rows)
+
+
 def picture(checkpoint: Checkpoint) -> str:
     """The alignment picture, if the folder holds one."""
     if not (checkpoint.folder / "alignment.png").is_file():
         return ""
-    return (
-        "## What it attends to\n\n![Attention weights of one held-out example](alignment.png)\n\n"
-        "Each row is an output token, each column an input token; the lighter the cell, the more of that input token "
-        "went into the output."
-    )
+    title, shown = wording_of(checkpoint.task).picture
+    return f"## What it attends to\n\n![{title}](alignment.png)\n\n{shown}".rstrip()
 
 
 def training(checkpoint: Checkpoint) -> str:
@@ -469,6 +507,11 @@ def training(checkpoint: Checkpoint) -> str:
     for key, label in (("epochs", "epochs"), ("steps", "updates"), ("target_tokens", "target tokens seen")):
         if facts.get(key) is not None:
             rows.append([label, f"{round(facts[key], 2):,}".removesuffix(".0")])
+    vectors = facts.get("word_vectors")
+    if vectors:
+        kept = "kept as they are" if vectors.get("frozen") else "trained further"
+        share = f"{vectors['found']:,} of {vectors['entries']:,} entries found"
+        rows.append(["word vectors at the start", f"{one_line(vectors['source'])}, {share}, {kept}"])
     if facts.get("seed") is not None:
         rows.append(["seed", str(facts["seed"])])
     if facts.get("hardware"):
@@ -524,10 +567,25 @@ def equation_options(checkpoint: Checkpoint) -> dict[str, Any]:
 
 def limits(checkpoint: Checkpoint) -> str:
     """What was stated, and what follows from the evaluation."""
-    stated = as_list(checkpoint.facts.get("limits"))
+    stated = as_list(checkpoint.facts.get("limits")) + beaten_by(checkpoint)
     if checkpoint.metrics and checkpoint.dataset:
         stated.append(f"The numbers above hold for {checkpoint.dataset}; other kinds of input were not measured.")
     return listed("Limits", stated)
+
+
+def beaten_by(checkpoint: Checkpoint) -> list[str]:
+    """A sentence for each baseline that is better than the checkpoint in one of the metrics."""
+    found, sentences = checkpoint.metrics.get("results", {}), []
+    for baseline, values in checkpoint.metrics.get("baselines", {}).items():
+        better = []
+        for key, metric in METRICS.items():
+            own, other = measured(found.get(key))[0], measured(values.get(key))[0]
+            if own is not None and other is not None and (other < own if metric.falls else other > own):
+                better.append(f"{metric.name} ({metric.shown(other)} against {metric.shown(own)})")
+        if better:
+            name = BASELINES.get(baseline, baseline)
+            sentences.append(f"A simpler way is better here: {name} in {' and in '.join(better)}.")
+    return sentences
 
 
 def licence(checkpoint: Checkpoint) -> str:

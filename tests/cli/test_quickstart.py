@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hf_attention_zoo.cli.command import main
-from hf_attention_zoo.cli.fresh_process import translate_in_fresh_process
-from hf_attention_zoo.cli.quickstart import pick_examples
+from hf_attention_zoo.cli.fresh_process import answer_in_fresh_process
+from hf_attention_zoo.cli.quickstart_tasks import pick_examples
 
 TINY = [
     *("--config.embedding_size", "8", "--config.hidden_size", "12", "--config.attention_size", "10"),
@@ -50,7 +50,7 @@ def test_the_quick_start_does_every_step(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_a_broken_folder_is_reported_from_the_fresh_process(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="could not be used in a fresh process"):
-        translate_in_fresh_process(tmp_path, ["text"])
+        answer_in_fresh_process(tmp_path, ["text"])
 
 
 def test_examples_are_spread_and_distinct() -> None:

@@ -1,0 +1,54 @@
+"""What a model card says differently for each task: what the model does, how it is called, what the picture shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Wording:
+    """Words and lines of a card that depend on the task.
+
+    Attributes:
+        purpose: continues "a transformers model that".
+        aligned: whether `hf_attention_zoo.align` explains this task's predictions.
+        align_options: the keywords of that call that the card shows, filled with the values of the evaluation.
+        picture: the picture's name in other words, and what it shows.
+        reading: what `seconds` of the metrics measures.
+    """
+
+    purpose: str
+    aligned: bool = False
+    align_options: str = ""
+    picture: tuple[str, str] = ("Attention weights of one held-out example", "")
+    reading: str = "time"
+
+
+WORDING: dict[str, Wording] = {
+    "translation": Wording(
+        purpose="translates",
+        aligned=True,
+        align_options=", num_beams={num_beams}",
+        picture=(
+            "Attention weights of one held-out example",
+            "Each row is an output token, each column an input token; the lighter the cell, the more of that input "
+            "token went into the output.",
+        ),
+        reading="decoding time",
+    ),
+    "text-classification": Wording(
+        purpose="classifies texts",
+        aligned=True,
+        picture=(
+            "A held-out text with its attention weights",
+            "The stronger the colour, the more of that part of the text went into the prediction. Weight is not "
+            "importance: dropping a word with a large weight need not change the answer.",
+        ),
+        reading="time to read the split",
+    ),
+}
+
+
+def wording_of(task: str) -> Wording:
+    """The wording of a task; general words for tasks that have none of their own."""
+    return WORDING.get(task, Wording(purpose=f"does {task.replace('-', ' ')}"))
