@@ -148,7 +148,10 @@ class HierarchicalTokenizer(TokenizersBackend):
             from sentencex import segment
 
             text = unicodedata.normalize("NFC", document)
-            pieces: Iterable[str] = segment(self.language, text)
+            try:
+                pieces: Iterable[str] = list(segment(self.language, text))
+            except UnicodeEncodeError as error:
+                raise ValueError(f"the text holds a lone surrogate at character {error.start}") from error
         elif isinstance(document, list | tuple) and all(isinstance(sentence, str) for sentence in document):
             pieces = (unicodedata.normalize("NFC", sentence) for sentence in document)
         else:
