@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from onnx_gru import onnx_gru
 from rnnsearch_reference import decode, paper_letters, summary_vector_decode
 from torch import Tensor
 
@@ -40,39 +41,6 @@ def letters_of(model: torch.nn.Module) -> dict[str, np.ndarray]:
 # --- gated unit and encoder ------------------------------------------------------------------------------------------
 
 
-def onnx_gru(nodes_inputs: dict[str, np.ndarray], direction: str, hidden_size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Run one GRU operator of the ONNX standard with the reset gate before the matrix."""
-    helper = pytest.importorskip("onnx").helper
-    kinds_of_tensor = pytest.importorskip("onnx").TensorProto
-    runtime = pytest.importorskip("onnxruntime")
-    kinds = {"sequence_lens": kinds_of_tensor.INT32}
-    names = ["X", "W", "R", "B", "sequence_lens", "initial_h"]
-    node = helper.make_node(
-        "GRU",
-        [name if name in nodes_inputs else "" for name in names],
-        ["Y", "Y_h"],
-        direction=direction,
-        hidden_size=hidden_size,
-        linear_before_reset=0,
-    )
-    graph = helper.make_graph(
-        [node],
-        "gru",
-        [
-            helper.make_tensor_value_info(name, kinds.get(name, kinds_of_tensor.FLOAT), value.shape)
-            for name, value in nodes_inputs.items()
-        ],
-        [helper.make_tensor_value_info(name, kinds_of_tensor.FLOAT, None) for name in ("Y", "Y_h")],
-    )
-    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    proto.ir_version = min(proto.ir_version, 10)
-    options = runtime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = runtime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    states, last = session.run(None, nodes_inputs)
-    return states, last
-
-
 def onnx_weights(letters: dict[str, np.ndarray], unit: str, context: bool = False) -> tuple[np.ndarray, ...]:
     """W, R, B of one direction; ONNX orders z, r, candidate, and its z keeps the old state: the signs of z turn."""
 
@@ -103,7 +71,6 @@ def test_encoder_is_the_bidirectional_gru_of_onnx_with_the_reset_before_the_matr
             "B": b,
             "sequence_lens": np.array(lengths, dtype=np.int32),
         },
-        "bidirectional",
         5,
     )
     with torch.no_grad():
@@ -125,7 +92,6 @@ def test_decoder_unit_is_one_step_of_the_gru_of_onnx_over_word_and_context() -> 
             "B": b,
             "initial_h": hidden[None].numpy(),
         },
-        "forward",
         5,
     )
     with torch.no_grad():

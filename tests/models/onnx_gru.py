@@ -9,10 +9,10 @@ import pytest
 def onnx_gru(
     inputs: dict[str, np.ndarray], hidden_size: int, linear_before_reset: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """All states (T, 1, B, H) and the last of each row (1, B, H).
+    """All states (T, D, B, H) and the last of each row (D, B, H), of D = 1 or 2 directions.
 
     Args:
-        inputs: X (T, B, I), W (1, 3H, I), R (1, 3H, H) and perhaps B (1, 6H), sequence_lens (B), initial_h (1, B, H);
+        inputs: X (T, B, I), W (D, 3H, I), R (D, 3H, H) and perhaps B (D, 6H), sequence_lens (B), initial_h (D, B, H);
             gates in the order z (which keeps the old state), r, candidate.
         linear_before_reset: reset after the recurrent product.
     """
@@ -22,6 +22,7 @@ def onnx_gru(
         "GRU",
         [name if name in inputs else "" for name in ("X", "W", "R", "B", "sequence_lens", "initial_h")],
         ["Y", "Y_h"],
+        direction="bidirectional" if len(inputs["W"]) == 2 else "forward",
         hidden_size=hidden_size,
         linear_before_reset=int(linear_before_reset),
     )
