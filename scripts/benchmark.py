@@ -367,7 +367,7 @@ def main() -> None:
 
     if hasattr(module, "measure_padding"):  # it writes nothing, so that there is nothing else to measure
         if "padding" in options.sections:
-            publish("padding", module.SIZES, module.measure_padding(interleave, rows_of, options.repeats))
+            publish("padding", module.SIZES, module.measure_padding(rows_of, options.repeats))
         return
     for name, sizes in (("training", TRAINING), ("training-small", TRAINING_SMALL)):
         if name in options.sections:

@@ -25,8 +25,8 @@ class SelfAttentiveConfig(PreTrainedConfig):
         connection: what stands between the matrix and the labels: "full", one ReLU layer over all of it, or "pruned",
             the groups of Appendix A.
         classifier_size: b, units of the ReLU layer: 3000 (2000 for tweets, 4000 for pairs). For "full" only.
-        row_group_size, column_group_size: p and q, units for each row and each column of the matrix: 150 and 10 (25
-            and 20 for tweets, 300 and 10 for pairs). For "pruned" only.
+        row_group_size: p, units for each row of the matrix: 150 (25 for tweets, 300 for pairs). For "pruned" only.
+        column_group_size: q, units for each column: 10 (20 for tweets, 10 for pairs). For "pruned" only.
         penalty_coefficient: weight of the penalty in the loss: 1 (0.3 for pairs; 0 leaves it out). In a pair the
             penalties of both texts are added.
         penalty_norm: "squared", the squared Frobenius norm of Eq. 8; "unsquared", its root, is what two widely read
