@@ -25,6 +25,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "parse": ("hf_attention_zoo.cli.parse_text", "write the constituency trees of sentences"),
     "parseval": ("hf_attention_zoo.cli.score_trees", "score trees against gold trees as evalb does"),
     "card": ("hf_attention_zoo.cli.write_model_card", "write the model card of a folder"),
+    "convert": (
+        "hf_attention_zoo.cli.convert_checkpoint",
+        "take over weights of Marian, fairseq or Annotated Transformers",
+    ),
     "export": ("hf_attention_zoo.cli.export_folder", "copy a model folder, with its code if wanted"),
     "publish": ("hf_attention_zoo.cli.publish_folder", "send a model folder to the Hub"),
     "list": ("hf_attention_zoo.cli.list_contents", "show the architectures, recipes, samples and metrics"),

@@ -18,9 +18,8 @@ from transformers import BatchEncoding, TokenizersBackend
 
 from hf_attention_zoo.tokenization.special_tokens import SPECIAL_TOKENS
 from hf_attention_zoo.tokenization.subword import SPACE_MARK, train_subword
-from hf_attention_zoo.tokenization.symbols import train_symbols
 from hf_attention_zoo.tokenization.training_texts import check_vocab_size, checked_texts
-from hf_attention_zoo.tokenization.word_level import JOINER, train_word_level
+from hf_attention_zoo.tokenization.word_level import JOINER, train_symbols, train_word_level
 
 TARGET_TOKENIZER_FILE = "target_tokenizer.json"
 KINDS = ("subword", "word", "symbols")

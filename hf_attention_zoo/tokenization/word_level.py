@@ -16,6 +16,8 @@ from hf_attention_zoo.tokenization.special_tokens import SPECIAL_TOKENS, end_sen
 JOINER = "￭"
 # A joiner that was typed by somebody; decoding would swallow it.
 TYPED_JOINER = "■"
+# The WordPiece decoder leaves out the space before tokens that begin so; with white space in it none does.
+_NO_PREFIX = "\n\n"
 
 _MARK = rf"[\p{{P}}\p{{S}}&&[^{JOINER}]]"
 _INSIDE_A_WORD = r"(?<=\p{L})[-‐](?=\p{L})|(?<=\p{Nd})[.,:](?=\p{Nd})"
@@ -52,6 +54,30 @@ def train_word_level(
             decoders.Replace(JOINER, ""),
         ]
     )
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=vocab_size,
+        min_frequency=min_frequency,
+        special_tokens=list(SPECIAL_TOKENS.values()),
+        show_progress=False,
+    )
+    backend.train_from_iterator(texts, trainer)
+    end_sentences_with_eos(backend)
+    return backend
+
+
+def train_symbols(
+    texts: Iterable[str], *, vocab_size: int, lowercase: bool = False, min_frequency: int = 1
+) -> Tokenizer:
+    """A backend with the four special tokens and the `vocab_size - 4` most frequent symbols of `texts`.
+
+    A symbol is what stands between white space, whatever it is made of: for sequences of names and not of words, such
+    as linear trees, where `(S (NP DT NN )NP )S` is six symbols. Decoding puts one space between symbols.
+    """
+    backend = Tokenizer(models.WordLevel(unk_token=SPECIAL_TOKENS["unk_token"]))
+    steps: list[normalizers.Normalizer] = [normalizers.Lowercase()] if lowercase else []
+    backend.normalizer = normalizers.Sequence([*steps, normalizers.NFC()])
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    backend.decoder = decoders.WordPiece(prefix=_NO_PREFIX, cleanup=False)
     trainer = trainers.WordLevelTrainer(
         vocab_size=vocab_size,
         min_frequency=min_frequency,

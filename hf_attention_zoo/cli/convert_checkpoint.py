@@ -1,0 +1,40 @@
+"""`attention-zoo convert SOURCE OUT [--from marian|fairseq|annotated]`."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the sub-command; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="attention-zoo convert",
+        description="Turn weights of another Transformer into a transformer2017: a Marian model's folder, a fairseq "
+        "checkpoint, or a state dict with the Annotated Transformer's names. Networks that compute something else "
+        "are refused. Pickled files are read without running what is in them.",
+    )
+    parser.add_argument("source", help="folder (Marian) or file (.pt, .safetensors)")
+    parser.add_argument("out", help="new folder")
+    parser.add_argument("--from", dest="form", choices=("marian", "fairseq", "annotated"), help="told from the names")
+    parser.add_argument("--heads", type=int, help="number of heads, where the file does not say")
+    parser.add_argument("--pad_id", "--pad-id", type=int, help="default: 1 for fairseq, 2 for annotated")
+    parser.add_argument("--start_id", "--start-id", type=int, help="annotated only; default 0")
+    parser.add_argument("--end_id", "--end-id", type=int, help="annotated only; default 1")
+    options = parser.parse_args(argv)
+    target, source = Path(options.out), Path(options.source)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise ValueError(f"{options.out} exists and is not an empty folder; choose another name")
+    if not source.exists():
+        raise ValueError(f"{source} does not exist; give a Marian folder or a file of weights")
+
+    from hf_attention_zoo.models.transformer2017.convert_transformer2017 import convert_checkpoint, copy_tokenizer
+
+    named = {"pad_token_id": options.pad_id, "start_token_id": options.start_id, "end_token_id": options.end_id}
+    ids = {name: value for name, value in named.items() if value is not None}
+    model = convert_checkpoint(source, form=options.form, heads=options.heads, **ids)
+    model.save_pretrained(target)
+    copied = copy_tokenizer(source, target) if source.is_dir() else []
+    print(f"{model.num_parameters():,} parameters written to {target}")
+    if not copied:
+        print("no tokenizer came along; ids are those of the source's own dictionary")
+    return 0
