@@ -10,15 +10,18 @@ from transformers import GenerationConfig, GenerationMixin
 from transformers.cache_utils import Cache
 
 from hf_attention_zoo.generation.length_penalty import GNMTLengthPenalty
+from hf_attention_zoo.generation.source_length_limit import limit_by_source
 
 # Settings of a generation config that transformers does not know.
-ZOO_SETTINGS = ("gnmt_length_penalty",)
+ZOO_SETTINGS = ("gnmt_length_penalty", "max_length_beyond_source")
 
 
 class ZooGenerationMixin(GenerationMixin):
     """`GenerationMixin` with the decoding options of the papers.
 
     - `gnmt_length_penalty=alpha`: scores are log P / ((5 + |Y|) / 6) ** alpha. Also read from the generation config.
+    - `max_length_beyond_source=n`: every target may have n tokens more than its own source (Vaswani et al.: 50), where
+      no other limit is given in the call. Also read from the generation config.
     - Un-normalised search, as most papers of the time used: `length_penalty=0.0, early_stopping="never"`.
     - The encoder's states are not copied for the beams or samples of a sentence: they share them.
     - Without `attention_mask`, pads among the source ids are masked (transformers does so for decoders only).
@@ -35,8 +38,19 @@ class ZooGenerationMixin(GenerationMixin):
             value._from_model_config = False  # a saved config with this mark loses `gnmt_length_penalty` on loading
         self.__dict__["_generation_config"] = value
 
-    def generate(self, *args: Any, gnmt_length_penalty: float | None = None, **kwargs: Any) -> Any:
-        """`GenerationMixin.generate`, and `gnmt_length_penalty` (a number of at least 0; needs `num_beams` > 1)."""
+    def generate(
+        self,
+        *args: Any,
+        gnmt_length_penalty: float | None = None,
+        max_length_beyond_source: int | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """`GenerationMixin.generate` and two settings more.
+
+        Args:
+            gnmt_length_penalty: a number of at least 0; needs `num_beams` > 1.
+            max_length_beyond_source: a whole number of at least 0.
+        """
         config: GenerationConfig = kwargs.get("generation_config") or self.generation_config
         alpha = gnmt_length_penalty
         if alpha is None and "length_penalty" not in kwargs:
@@ -50,13 +64,22 @@ class ZooGenerationMixin(GenerationMixin):
                 raise ValueError("length_penalty and gnmt_length_penalty are two rules for the same thing; give one")
             kwargs["length_penalty"] = GNMTLengthPenalty(alpha)
         if self.config.is_encoder_decoder:
-            self._check_source(args[0] if args else kwargs.get("inputs"), kwargs)
+            source = self._check_source(args[0] if args else kwargs.get("inputs"), kwargs)
+            beyond = max_length_beyond_source
+            if beyond is None and kwargs.get("max_length") is None and kwargs.get("max_new_tokens") is None:
+                beyond = getattr(config, "max_length_beyond_source", None)
+            if beyond is not None:
+                limit_by_source(beyond, source, kwargs)
         return super().generate(*args, **kwargs)
 
-    def _check_source(self, inputs: Tensor | None, kwargs: dict[str, Any]) -> None:
-        """Refuse a call without a source (transformers would translate the start symbol); mask pads without a mask."""
+    def _check_source(self, inputs: Tensor | None, kwargs: dict[str, Any]) -> Tensor:
+        """The source: ids, embeddings or states, (B, S) or (B, S, D). Without a mask its pads are masked.
+
+        Raises:
+            ValueError: there is none (transformers would translate the start symbol).
+        """
         if kwargs.get("encoder_outputs") is not None:
-            return
+            return kwargs["encoder_outputs"][0]
         names = dict.fromkeys((self.main_input_name, "input_ids", "inputs_embeds"))
         given = [inputs, *(kwargs.get(name) for name in names)]
         source = next((tensor for tensor in given if tensor is not None), None)
@@ -65,6 +88,7 @@ class ZooGenerationMixin(GenerationMixin):
         pad = self.config.pad_token_id
         if kwargs.get("attention_mask") is None and pad is not None and source.ndim == 2:
             kwargs["attention_mask"] = (source != pad).long()
+        return source
 
     def compute_transition_scores(
         self,

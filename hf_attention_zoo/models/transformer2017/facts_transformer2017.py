@@ -115,7 +115,44 @@ REPORTED_RESULTS: list[dict[str, Any]] = [
 ]
 
 
-_SEARCH = {"num_beams": 4, "gnmt_length_penalty": 0.6}
+_SEARCH = {"num_beams": 4, "gnmt_length_penalty": 0.6, "max_length_beyond_source": 50}
+
+
+def _paper(description: str, config: dict[str, Any], steps: int, averaged: int) -> dict[str, Any]:
+    """Section 5: about 25,000 source and 25,000 target tokens a batch, Adam with the rising and falling rate.
+
+    The paper writes a checkpoint every ten minutes: 1,500 steps of the base model on its machine, 600 of the big one.
+    """
+    return {
+        "description": description,
+        "config": config,
+        "tokenizer": {"kind": "subword", "vocab_size": 37_000, "shared": True},
+        "generation": _SEARCH,
+        "data": {"max_source_length": 256, "max_target_length": 256},
+        "training": {
+            "max_tokens_per_batch": 25_000,
+            "noam_schedule": True,
+            "learning_rate": 1.0,
+            "warmup_steps": 4000,
+            "adam_beta1": 0.9,
+            "adam_beta2": 0.98,
+            "adam_epsilon": 1e-9,
+            "weight_decay": 0.0,
+            "max_grad_norm": 0.0,
+            "label_smoothing_factor": 0.1,
+            "label_smoothing_distribution": "other_classes",
+            "max_steps": steps,
+            "save_strategy": "steps",
+            "save_steps": 1500 if averaged == 5 else 600,
+            "save_total_limit": averaged,
+            "average_last_checkpoints": averaged,
+            "logging_steps": 100,
+        },
+    }
+
+
+# What the code that trained the published models does otherwise than the paper's text.
+TENSOR2TENSOR = {"position_encoding": "tensor2tensor", "attention_bias": True, "decoder_start": "zero"}
 
 
 def _small_recipes() -> dict[str, dict[str, Any]]:
@@ -141,4 +178,15 @@ def _small_recipes() -> dict[str, dict[str, Any]]:
     return recipes
 
 
-RECIPES: dict[str, dict[str, Any]] = {**_small_recipes(), **PARSING_RECIPES}
+RECIPES: dict[str, dict[str, Any]] = {
+    "paper": _paper("the base model: 100,000 steps, the mean of the last 5 checkpoints", {}, 100_000, 5),
+    "paper-big": _paper("the big model: 300,000 steps, the mean of the last 20 checkpoints", BIG_CONFIG, 300_000, 20),
+    "paper-tensor2tensor": _paper(
+        "the base model in the form of the authors' code: its positions, biases in the attention, zeros as start",
+        TENSOR2TENSOR,
+        100_000,
+        5,
+    ),
+    **_small_recipes(),
+    **PARSING_RECIPES,
+}

@@ -143,4 +143,5 @@ def test_every_recipe_for_translation_names_a_shared_vocabulary_and_the_papers_s
         if "parsing" in name:
             continue
         assert recipe["tokenizer"]["shared"], name
-        assert recipe["generation"]["num_beams"] == 4 and recipe["generation"]["gnmt_length_penalty"] == 0.6
+        assert recipe["generation"] == {"num_beams": 4, "gnmt_length_penalty": 0.6, "max_length_beyond_source": 50}
+        get_architecture("transformer2017").config_class(**recipe["config"])
