@@ -30,7 +30,8 @@ class Transformer2017Config(PreTrainedConfig):
             all sines before the cosines; "marian": the paper's frequencies in that order; "learned": variant E of
             Table 3.
         position_offset: number of the first position; 0 in the paper, pad id + 1 in fairseq.
-        max_position_embeddings: rows of the learned table, 512 if not given; sinusoids have no limit.
+        max_position_embeddings: rows of the learned table, 512 if not given. Sinusoids have no limit: with them it
+            is always None.
         attention_bias: whether the attention's projections have biases. The paper's formulas have none; the authors'
             code of 2017 has them, and with them (and 40,960 rows) the counts of Table 3 come out.
         output_bias: whether the output layer has a bias; the paper has none (Marian has).
@@ -77,7 +78,9 @@ class Transformer2017Config(PreTrainedConfig):
     def __post_init__(self, **kwargs: Any) -> None:
         if self.decoder_vocab_size is None:
             self.decoder_vocab_size = self.vocab_size
-        if self.position_encoding == "learned" and self.max_position_embeddings is None:
+        if self.position_encoding != "learned":
+            self.max_position_embeddings = None  # others read it as a limit, and there is none
+        elif self.max_position_embeddings is None:
             self.max_position_embeddings = 512
         self.validate_sizes()  # `strict` does it again, but wraps what is raised in an error of its own
         if self.head_dim is None:
@@ -121,12 +124,6 @@ class Transformer2017Config(PreTrainedConfig):
         for name, allowed in (("position_encoding", POSITION_ENCODINGS), ("decoder_start", DECODER_STARTS)):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(allowed)}")
-        if self.position_encoding != "learned" and self.max_position_embeddings is not None:
-            raise ValueError(
-                f"max_position_embeddings={self.max_position_embeddings} with position_encoding="
-                f"{self.position_encoding!r}: only learned positions end somewhere; leave it out, or set "
-                "position_encoding='learned'"
-            )
         if self.position_encoding != "learned" and self.hidden_size % 2:
             raise ValueError(
                 f"hidden_size {self.hidden_size} is odd; sinusoids come in pairs: give an even number, or "

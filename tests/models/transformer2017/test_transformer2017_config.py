@@ -29,7 +29,6 @@ SHARED = {
         ({"attention_dropout": -0.1}, "attention_dropout is -0.1; give a probability"),
         ({"num_hidden_layers": 0}, "num_hidden_layers is 0; sizes are 1 or more"),
         ({"position_offset": -1}, "position_offset is -1"),
-        ({"max_position_embeddings": 9}, "only learned positions end somewhere"),
         ({"layer_norm_eps": 0.0}, "layer_norm_eps is 0.0"),
         ({"tie_word_embeddings": False}, "shared table is the output layer, too"),
         ({"decoder_vocab_size": 50}, "one table for both sides needs one vocabulary"),
@@ -47,6 +46,12 @@ def test_sizes_of_heads_follow_the_model_size_unless_given() -> None:
     config = Transformer2017Config(head_dim=16, value_head_dim=32)
     assert (config.head_dim, config.value_head_dim) == (16, 32)
     assert Transformer2017Config(hidden_size=9, head_dim=2, position_encoding="learned").head_dim == 2
+
+
+def test_only_learned_positions_have_a_limit() -> None:
+    assert Transformer2017Config(max_position_embeddings=9).max_position_embeddings is None
+    assert Transformer2017Config(position_encoding="learned").max_position_embeddings == 512
+    assert Transformer2017Config(position_encoding="learned", max_position_embeddings=9).max_position_embeddings == 9
 
 
 def shared_model() -> Transformer2017ForConditionalGeneration:
