@@ -85,7 +85,8 @@ class _PackedLayer(torch.autograd.Function):
             table = vectors @ weight if bias is None else torch.addmm(bias[side], vectors, weight)  # (U, 3H)
             torch.index_select(table, 0, where[side], out=opened[side])
         states = vectors.new_empty(2, count, size)
-        products = torch.empty_like(states) if form.reset == "after" else None
+        recorded = form.reset == "after" and any(ctx.needs_input_grad)
+        products = torch.empty_like(states) if recorded else None
         hidden = vectors.new_zeros(2, len(rows.lengths), size)
         start = 0
         for reading in rows.step_sizes:
