@@ -34,7 +34,7 @@ PARSING_RECIPES: dict[str, dict[str, Any]] = {
             **_TWO_TABLES,
         },
         "tokenizer": _tokenizer(16_000, 1000),
-        "generation": {"num_beams": 21, "gnmt_length_penalty": 0.3, "max_length": 400},
+        "generation": {"num_beams": 21, "gnmt_length_penalty": 0.3, "max_length_beyond_source": 300},
         "training": {
             "max_tokens_per_batch": 25_000,
             "noam_schedule": True,
