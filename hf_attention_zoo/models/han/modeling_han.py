@@ -148,13 +148,15 @@ class HANModel(HANPreTrainedModel):
         else:  # each distinct word once
             distinct, token = torch.unique(input_ids[mask], return_inverse=True)
             vectors = self.embed_tokens(distinct)  # (U, E)
+        if output_hidden_states:  # a part of the computation, so that gradients reach them
+            embedded = placed(vectors if token is None else vectors[token], mask)
+            vectors, token = embedded[mask], None
         words = self.words(vectors, words_in[real_sentence], token)
         sentences = self.sentences(self.dropout(words.pooled), sentences_in[real_document])
 
         hidden_states = attentions = None
         annotations = placed(sentences.annotations, real_sentence)  # (B, S, M)
         if output_hidden_states:
-            embedded = placed(vectors if token is None else vectors[token], mask)
             hidden_states = (embedded, placed(words.annotations, mask), annotations)
         if output_attentions:
             attentions = (placed(words.weights, mask), placed(sentences.weights, real_sentence))

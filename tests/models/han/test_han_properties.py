@@ -131,6 +131,10 @@ def test_hidden_states_are_those_of_words_and_sentences_and_zero_at_pads() -> No
     assert (embedded.shape, words.shape, sentences.shape) == ((3, 4, 6, 8), (3, 4, 6, 12), (3, 4, 12))
     assert not words[mask == 0].any() and not sentences[~mask.any(-1)].any()
     torch.testing.assert_close(model.model(ids, mask).last_hidden_state, sentences, rtol=0, atol=1e-6)
+    made = model(ids, mask, output_hidden_states=True)
+    made.hidden_states[0].retain_grad()
+    made.logits.sum().backward()
+    assert torch.equal(made.hidden_states[0].grad.abs().sum(-1) > 0, mask.bool())
 
 
 def test_context_vectors_of_zero_are_the_average_network() -> None:
