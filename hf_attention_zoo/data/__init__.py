@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from hf_attention_zoo.data.loading import load_data
     from hf_attention_zoo.data.samples import Sample, get_sample, list_samples
     from hf_attention_zoo.data.token_budget import TokenBudgetBatchSampler, pair_lengths
+    from hf_attention_zoo.data.word_vectors import read_word_vectors, start_embeddings
 
 __all__ = [
     "LabelInfo",
@@ -22,6 +23,8 @@ __all__ = [
     "load_data",
     "load_labelled",
     "pair_lengths",
+    "read_word_vectors",
+    "start_embeddings",
 ]
 
 # Public names and their modules; datasets, pyarrow and transformers are imported when a name is first used.
@@ -35,6 +38,8 @@ _MODULES = {
     "load_data": "loading",
     "load_labelled": "labelled",
     "pair_lengths": "token_budget",
+    "read_word_vectors": "word_vectors",
+    "start_embeddings": "word_vectors",
 }
 
 

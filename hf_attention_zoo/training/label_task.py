@@ -43,8 +43,11 @@ class LabelTask(TrainingTask):
             raise ValueError(
                 f"{self.row.model_type} generates nothing; leave out --generation.{next(iter(plan.generation))}"
             )
-        if args.label_smoothing_factor and data.problem_type in (MULTI_LABEL, REGRESSION):
-            raise ValueError("label smoothing is for one class a text; leave out --label_smoothing_factor")
+        if args.label_smoothing_factor:
+            raise ValueError(
+                "label smoothing would take the loss out of the model's hands, its penalties with it; leave out "
+                "--label_smoothing_factor"
+            )
         settings = data.label_settings()
         if plan.model.model is not None and settings["label_names"] is None:
             settings |= self._labels_of(plan.model.model)

@@ -14,14 +14,15 @@ What differs from the classes they extend:
 import contextlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch import nn
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, Sampler, SequentialSampler
 from transformers import Seq2SeqTrainer, Trainer, TrainerCallback, TrainerControl, TrainerState
 from transformers.trainer_callback import ExportableState, ProgressCallback
+from transformers.trainer_pt_utils import get_length_grouped_indices
 from transformers.trainer_utils import EvalLoopOutput, has_length
 
 from hf_attention_zoo.data.token_budget import TokenBudgetBatchSampler, pair_lengths
@@ -35,14 +36,36 @@ from hf_attention_zoo.training.noam_schedule import model_width, noam_rate
 from hf_attention_zoo.training.optimizers import optimizer_class, shrink_on_bad_gradient
 
 
-class EpochOfBatches(TrainerCallback):
-    """Tells the batch sampler which epoch begins, also where a wrapper round it does not pass that on."""
+class LikeLengths(Sampler[int]):
+    """The order of `train_sampling_strategy=group_by_length`, drawn from seed and epoch alone.
 
-    def __init__(self, sampler: TokenBudgetBatchSampler) -> None:
-        self.sampler = sampler
+    transformers' own draws from the global random state, so a run that goes on in the middle of an epoch would see
+    another order than the one that was stopped. The epoch is told by `EpochOfBatches` alone: a `set_epoch` would be
+    called by accelerate, whose count of epochs starts anew when a run goes on.
+    """
+
+    def __init__(self, lengths: Any, batch_size: int, seed: int) -> None:
+        self.lengths = [int(length) for length in lengths]
+        self.batch_size = batch_size
+        self.seed = seed
+        self.epoch = 0
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __iter__(self) -> Iterator[int]:
+        generator = torch.Generator().manual_seed(self.seed + 1_000_003 * self.epoch)
+        return iter(get_length_grouped_indices(self.lengths, self.batch_size, generator=generator))
+
+
+class EpochOfBatches(TrainerCallback):
+    """Tells the sampler which epoch begins, also where a wrapper round it does not pass that on."""
+
+    def __init__(self, tell: Callable[[int], None]) -> None:
+        self.tell = tell
 
     def on_epoch_begin(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        self.sampler.set_epoch(int(state.epoch or 0))
+        self.tell(int(state.epoch or 0))
 
 
 class ShrinkOnBadGradient(TrainerCallback):
@@ -187,10 +210,7 @@ class ZooTrainer(Trainer):
         if not (is_training and self.args.sorts_batches):
             return super()._get_dataloader(dataset, description, batch_size, sampler_fn, is_training, dataloader_key)
         sampler = self.batch_sampler(dataset)
-        self.callback_handler.callbacks = [
-            cb for cb in self.callback_handler.callbacks if not isinstance(cb, EpochOfBatches)
-        ]
-        self.add_callback(EpochOfBatches(sampler))
+        self._tell_of_epochs(sampler.set_epoch)
         loader = DataLoader(
             self._remove_unused_columns(dataset, description=description),
             batch_sampler=sampler,
@@ -207,6 +227,29 @@ class ZooTrainer(Trainer):
             return self.accelerator.prepare(loader)
         finally:
             self.accelerator.even_batches = evened
+
+    def _get_train_sampler(self, train_dataset: Dataset | None = None) -> Sampler | None:
+        dataset = self.train_dataset  # the one that is handed over has lost the columns that forward does not take
+        if self.args.train_sampling_strategy != "group_by_length" or not has_length(dataset):
+            return super()._get_train_sampler(train_dataset)
+        seed = self.args.data_seed if self.args.data_seed is not None else self.args.seed
+        together = self.args.train_batch_size * self.args.gradient_accumulation_steps
+        sampler = LikeLengths(self.lengths(dataset).max(axis=1), together, seed)
+        self._tell_of_epochs(lambda epoch: setattr(sampler, "epoch", epoch))
+        return sampler
+
+    def _get_eval_sampler(self, eval_dataset: Dataset) -> Sampler | None:
+        if self.args.train_sampling_strategy != "group_by_length" or not has_length(eval_dataset):
+            return super()._get_eval_sampler(eval_dataset)
+        # Validation rows come longest first; another order would part translations from their references.
+        return SequentialSampler(eval_dataset) if self.args.world_size <= 1 else None
+
+    def _tell_of_epochs(self, tell: Callable[[int], None]) -> None:
+        """Let callbacks tell one sampler, and no earlier one, which epoch begins."""
+        self.callback_handler.callbacks = [
+            cb for cb in self.callback_handler.callbacks if not isinstance(cb, EpochOfBatches)
+        ]
+        self.add_callback(EpochOfBatches(tell))
 
     # Schedule
 
