@@ -1,7 +1,8 @@
 """hf_attention_zoo: the historical attention architectures, 2014 to 2018, as first-class transformers models.
 
 Importing the package registers every architecture with transformers' Auto classes and restores the pipelines that
-transformers v5 dropped. Everything else is imported when it is first used.
+transformers v5 dropped, each as soon as transformers' own module is imported: not before, since that takes seconds.
+Everything else is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 import wrapt
 
-from hf_attention_zoo.registry import ARCHITECTURES, get_architecture, list_architectures, register_architectures
+from hf_attention_zoo.registry import ARCHITECTURES, REGISTERING, get_architecture, list_architectures
 
 try:
     __version__ = version("hf_attention_zoo")
@@ -58,10 +59,11 @@ def __dir__() -> list[str]:
 
 @wrapt.when_imported("transformers.pipelines")
 def _restore_pipelines(module: Any) -> None:
-    """Pipelines are registered when transformers' own are imported: not before, since that import is slow."""
+    """Pipelines are registered when transformers' own are imported."""
     from hf_attention_zoo.pipelines.registration import register_pipelines
 
     register_pipelines()
 
 
-register_architectures()
+for _module, _register in REGISTERING.items():
+    wrapt.when_imported(_module)(lambda module, register=_register: register())

@@ -1,15 +1,15 @@
 """One row per architecture; everything else is derived from the rows.
 
 Auto registration, `list_architectures`, the README's table, the headers of model cards and the parameters of the tests
-all read this table. Importing it costs almost nothing: configurations and tokenizers are imported at registration,
-model classes when an Auto class first asks for them (they bring in `PreTrainedModel`, some seconds of import).
+all read this table. Importing it costs almost nothing: configurations and tokenizers are imported when transformers'
+module of the same kind is first imported, model classes when an Auto class first asks for them.
 """
 
 from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import ItemsView, Iterable, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, ValuesView
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -279,14 +279,22 @@ class _DeferredMapping(dict[Any, Any]):
 
 def register_architectures(rows: Iterable[Architecture] = ARCHITECTURES) -> None:
     """Make the rows known to transformers' Auto classes. Doing it twice changes nothing."""
-    from transformers import AutoConfig
-    from transformers.models.auto import modeling_auto
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
-    from transformers.models.auto.tokenization_auto import AutoTokenizer
+    for register in REGISTERING.values():
+        register(rows)
+
+
+def _register_configs(rows: Iterable[Architecture] = ARCHITECTURES) -> None:
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING, AutoConfig
 
     for row in rows:
         if row.model_type not in CONFIG_MAPPING:
             AutoConfig.register(row.model_type, row.config_class)
+
+
+def _register_models(rows: Iterable[Architecture] = ARCHITECTURES) -> None:
+    from transformers.models.auto import modeling_auto
+
+    for row in rows:
         for auto_name, model_name in row.models.items():
             auto_class = getattr(modeling_auto, auto_name)
             table = auto_class._model_mapping
@@ -294,12 +302,31 @@ def register_architectures(rows: Iterable[Architecture] = ARCHITECTURES) -> None
                 table._extra_content = _DeferredMapping(table._extra_content)
             if row.config_class not in table._extra_content:
                 table.register(row.config_class, _Deferred(f"{row._module('modeling')}:{model_name}"))
+
+
+def _register_tokenizers(rows: Iterable[Architecture] = ARCHITECTURES) -> None:
+    from transformers.models.auto.tokenization_auto import AutoTokenizer
+
+    for row in rows:
         if row.tokenizer is not None:
             AutoTokenizer.register(row.config_class, tokenizer_class=row.tokenizer_class)
-        if row.processor is not None:
-            from transformers import AutoProcessor
 
+
+def _register_processors(rows: Iterable[Architecture] = ARCHITECTURES) -> None:
+    from transformers.models.auto.processing_auto import AutoProcessor
+
+    for row in rows:
+        if row.processor is not None:
             AutoProcessor.register(row.config_class, row.processor_class)
+
+
+# module of transformers -> what it has to know of the rows
+REGISTERING: dict[str, Callable[..., None]] = {
+    "transformers.models.auto.configuration_auto": _register_configs,
+    "transformers.models.auto.modeling_auto": _register_models,
+    "transformers.models.auto.tokenization_auto": _register_tokenizers,
+    "transformers.models.auto.processing_auto": _register_processors,
+}
 
 
 def architecture_table() -> str:

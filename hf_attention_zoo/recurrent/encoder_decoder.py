@@ -56,7 +56,8 @@ class EncoderDecoderBody(TwoVocabularies):
     """Teacher-forced pass of an encoder and a decoder; stands before the `PreTrainedModel` among the base classes.
 
     The class has `encoder`, called with ids, mask and embeddings, and `decoder`, called with previous target words and
-    what the encoder returned, an `encoder_result`.
+    what the encoder returned, an `encoder_result`. A decoder that takes something else of the source overrides
+    `earlier_states` and `source_arguments`.
     """
 
     encoder_result: Any = EncoderStates
@@ -70,6 +71,14 @@ class EncoderDecoderBody(TwoVocabularies):
 
     def set_input_embeddings(self, value: nn.Module) -> None:
         self.encoder.embed_tokens = value
+
+    def earlier_states(self, outputs: Any, begun: bool) -> Any:
+        """What an earlier encoder call returned, in the form that the encoder gives; see `EncoderStates.of`."""
+        return self.encoder_result.of(outputs, begun=begun)
+
+    def source_arguments(self, states: Any, attention_mask: Tensor | None) -> tuple[Any, ...]:
+        """What the decoder takes of the source."""
+        return (states,)
 
     @can_return_tuple
     def forward(
@@ -104,10 +113,10 @@ class EncoderDecoderBody(TwoVocabularies):
             )
         else:
             begun = cache is not None and bool(cache.hypothesis)
-            states = self.encoder_result.of(encoder_outputs, begun=begun)
+            states = self.earlier_states(encoder_outputs, begun)
         decoded = self.decoder(
             decoder_input_ids,
-            states,
+            *self.source_arguments(states, attention_mask),
             decoder_inputs_embeds,
             cache=cache,
             use_cache=config.use_cache if use_cache is None else use_cache,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 
-def _adam(learning_rate: float, max_tokens: int, epochs: int, logging_steps: int) -> dict[str, Any]:
-    """Token batches, Adam falling linearly, smoothed labels, the best epoch kept."""
+def adam(learning_rate: float, max_tokens: int, epochs: int, logging_steps: int) -> dict[str, Any]:
+    """Token batches, Adam falling linearly, smoothed labels, the best epoch kept, for small machines and data."""
     return {
         "max_tokens_per_batch": max_tokens,
         "learning_rate": learning_rate,
@@ -25,7 +25,8 @@ def _adam(learning_rate: float, max_tokens: int, epochs: int, logging_steps: int
     }
 
 
-def _pieces(size: int) -> dict[str, Any]:
+def pieces(size: int) -> dict[str, Any]:
+    """Separate vocabularies of so many pieces a side."""
     return {"kind": "subword", "vocab_size": size, "target_vocab_size": size, "shared": False}
 
 
@@ -48,25 +49,25 @@ def small_recipes(
         "small": {
             "description": "a small model for one machine: 4,000 pieces a side, token batches, Adam, smoothed labels",
             "config": small,
-            "tokenizer": _pieces(4000),
+            "tokenizer": pieces(4000),
             "generation": generation,
             "data": {"max_source_length": 100, "max_target_length": 100},
-            "training": _adam(2e-3, 2000, 15, 50),
+            "training": adam(2e-3, 2000, 15, 50),
         },
         "quickstart-names": {
             "description": "emoji names, two minutes on two cores",
             "config": quick,
-            "tokenizer": _pieces(1500),
+            "tokenizer": pieces(1500),
             "generation": generation,
             "data": {"dataset": "translation_emoji_names", "source_lang": "ko", "target_lang": "en"},
-            "training": _adam(3e-3, 900, names, 20),
+            "training": adam(3e-3, 900, names, 20),
         },
         "quickstart-short-pairs": {
             "description": "pairs of at most 10 words, six minutes on two cores",
             "config": quick,
-            "tokenizer": _pieces(3000),
+            "tokenizer": pieces(3000),
             "generation": generation,
             "data": {"dataset": "translation_de_en", "source_lang": "de", "target_lang": "en", "max_words": 10},
-            "training": _adam(3e-3, 900, pairs, 20),
+            "training": adam(3e-3, 900, pairs, 20),
         },
     }

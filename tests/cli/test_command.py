@@ -39,6 +39,15 @@ def test_general_help_does_not_load_the_training(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_help_and_the_lists_answer_before_torch_and_transformers_are_there(tmp_path: Path) -> None:
+    code = (
+        "import sys; from hf_attention_zoo.cli.command import main; main(['--help']); main(['list', 'recipes']);"
+        "assert not {'torch', 'transformers.models.auto.modeling_auto'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_version_is_printed(capsys: Captured) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("hf_attention_zoo ")

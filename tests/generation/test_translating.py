@@ -117,7 +117,7 @@ def test_layers_and_heads_are_chosen_or_averaged(tiny_translator) -> None:
     assert model.config._attn_implementation == "sdpa"
     for options, message in (
         ({"layer": 3}, "layer=3: this model has 3"),
-        ({"head": "all"}, "head='all': this model has 2"),
+        ({"head": "every"}, "head='every': this model has 2"),
     ):
         with pytest.raises(ValueError, match=message):
             cross_attention(model, inputs, decoder_ids, **options)

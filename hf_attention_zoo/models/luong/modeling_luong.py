@@ -23,7 +23,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
-from transformers import initialization as init
 from transformers.modeling_outputs import Seq2SeqModelOutput
 from transformers.utils import can_return_tuple
 
@@ -46,6 +45,7 @@ from hf_attention_zoo.recurrent.encoder_decoder import EncoderDecoderBody, Encod
 from hf_attention_zoo.recurrent.reversing import ends_with_symbol, plan_reading
 from hf_attention_zoo.recurrent.seq2seq_inputs import check_vectors, encoder_mask, one_of
 from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM, split_layers
+from hf_attention_zoo.recurrent.uniform_initialisation import initialise_uniform_
 from hf_attention_zoo.recurrent.weight_tape import step_linear
 
 
@@ -58,12 +58,9 @@ class LuongPreTrainedModel(PreTrainedModel):
     _is_stateful = True
     _no_split_modules = ["LuongDecoder"]
 
-    @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         """Every weight: U(-0.1, 0.1)."""
-        reach = self.config.initializer_range
-        for parameter in module.parameters(recurse=False):
-            init.uniform_(parameter, -reach, reach)
+        initialise_uniform_(module, self.config.initializer_range)
 
 
 class LuongEncoder(LuongPreTrainedModel):

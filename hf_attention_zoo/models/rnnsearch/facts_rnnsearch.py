@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hf_attention_zoo.recurrent.small_recipes import adam, pieces
+
 BIBTEX = """@inproceedings{bahdanau2015neural,
   title     = {Neural Machine Translation by Jointly Learning to Align and Translate},
   author    = {Dzmitry Bahdanau and Kyunghyun Cho and Yoshua Bengio},
@@ -66,23 +68,6 @@ def _paper(max_words: int) -> dict[str, Any]:
     }
 
 
-def _adam(learning_rate: float, max_tokens: int) -> dict[str, Any]:
-    """What small machines and small data want: token batches, Adam falling linearly, smoothed labels."""
-    return {
-        "max_tokens_per_batch": max_tokens,
-        "learning_rate": learning_rate,
-        "lr_scheduler_type": "linear",
-        "weight_decay": 0.0,
-        "label_smoothing_factor": 0.1,
-        "max_grad_norm": 1.0,
-        "per_device_eval_batch_size": 64,
-        "save_total_limit": 2,
-        "load_best_model_at_end": True,
-        "metric_for_best_model": "bleu",
-        "logging_steps": 20,
-    }
-
-
 def _sizes(embedding: int, hidden: int, attention: int, maxout: int) -> dict[str, Any]:
     """A small model with dropout.
 
@@ -100,12 +85,6 @@ def _sizes(embedding: int, hidden: int, attention: int, maxout: int) -> dict[str
     }
 
 
-def _subwords(pieces: int) -> dict[str, Any]:
-    """Separate vocabularies of so many pieces a side."""
-    return {"kind": "subword", "vocab_size": pieces, "target_vocab_size": pieces, "shared": False}
-
-
-_EACH_EPOCH = {"eval_strategy": "epoch", "save_strategy": "epoch"}
 _FOUR_TIMES = {"eval_strategy": "steps", "eval_steps": 0.25, "save_strategy": "steps", "save_steps": 0.25}
 
 RECIPES: dict[str, dict[str, Any]] = {
@@ -115,25 +94,25 @@ RECIPES: dict[str, dict[str, Any]] = {
     "small": {
         "description": "a small model for one machine: 4,000 pieces a side, token batches, Adam, smoothed labels",
         "config": _sizes(192, 256, 256, 192),
-        "tokenizer": _subwords(4000),
+        "tokenizer": pieces(4000),
         "generation": {"num_beams": 5},
         "data": {"max_source_length": 100, "max_target_length": 100},
-        "training": {**_adam(2e-3, 2000), **_EACH_EPOCH, "num_train_epochs": 15},
+        "training": adam(2e-3, 2000, 15, 20),
     },
     "quickstart-names": {
         "description": "emoji names, two minutes on two cores",
         "config": _sizes(96, 128, 128, 96),
-        "tokenizer": _subwords(1500),
+        "tokenizer": pieces(1500),
         "generation": {"num_beams": 5},
         "data": {"dataset": "translation_emoji_names", "source_lang": "ko", "target_lang": "en"},
-        "training": {**_adam(3e-3, 300), **_FOUR_TIMES, "num_train_epochs": 6},
+        "training": {**adam(3e-3, 300, 6, 20), **_FOUR_TIMES},
     },
     "quickstart-short-pairs": {
         "description": "pairs of at most 10 words, six minutes on two cores",
         "config": _sizes(128, 160, 128, 128),
-        "tokenizer": _subwords(3000),
+        "tokenizer": pieces(3000),
         "generation": {"num_beams": 5},
         "data": {"dataset": "translation_de_en", "source_lang": "de", "target_lang": "en", "max_words": 10},
-        "training": {**_adam(3e-3, 500), **_FOUR_TIMES, "num_train_epochs": 5},
+        "training": {**adam(3e-3, 500, 5, 20), **_FOUR_TIMES},
     },
 }

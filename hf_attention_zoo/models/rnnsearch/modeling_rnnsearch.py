@@ -31,17 +31,11 @@ from hf_attention_zoo.models.rnnsearch.configuration_rnnsearch import RNNsearchC
 from hf_attention_zoo.recurrent.bidirectional import BidirectionalGatedEncoder, first_real_position
 from hf_attention_zoo.recurrent.decoder_loop import State, unroll
 from hf_attention_zoo.recurrent.decoding_state import DecodingState
-from hf_attention_zoo.recurrent.encoder_decoder import TranslationHead, check_rows
+from hf_attention_zoo.recurrent.encoder_decoder import EncoderDecoderBody, TranslationHead, check_rows
 from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_
 from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 from hf_attention_zoo.recurrent.readout import MaxoutReadout
-from hf_attention_zoo.recurrent.seq2seq_inputs import (
-    check_target_mask,
-    check_vectors,
-    encoder_mask,
-    one_of,
-)
-from hf_attention_zoo.recurrent.two_vocabularies import TwoVocabularies
+from hf_attention_zoo.recurrent.seq2seq_inputs import check_vectors, encoder_mask, one_of
 
 
 class RNNsearchPreTrainedModel(PreTrainedModel):
@@ -218,7 +212,7 @@ class RNNsearchDecoder(RNNsearchPreTrainedModel):
         )
 
 
-class RNNsearchModel(TwoVocabularies, RNNsearchPreTrainedModel):
+class RNNsearchModel(EncoderDecoderBody, RNNsearchPreTrainedModel):
     """Encoder and decoder without the output layer."""
 
     def __init__(self, config: RNNsearchConfig) -> None:
@@ -227,60 +221,11 @@ class RNNsearchModel(TwoVocabularies, RNNsearchPreTrainedModel):
         self.decoder = RNNsearchDecoder(config)
         self.post_init()
 
-    def get_input_embeddings(self) -> nn.Module:
-        return self.encoder.embed_tokens
+    def earlier_states(self, outputs: Any, begun: bool) -> BaseModelOutput:
+        return outputs if isinstance(outputs, BaseModelOutput) else BaseModelOutput(*outputs[:2])
 
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        self.encoder.embed_tokens = value
-
-    @can_return_tuple
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        decoder_input_ids: Tensor | None = None,
-        decoder_attention_mask: Tensor | None = None,
-        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
-        cache: DecodingState | None = None,
-        inputs_embeds: Tensor | None = None,
-        decoder_inputs_embeds: Tensor | None = None,
-        use_cache: bool | None = None,
-        output_attentions: bool | None = None,
-        output_hidden_states: bool | None = None,
-        hypotheses_per_source: int = 1,
-        **kwargs: Any,
-    ) -> Seq2SeqModelOutput:
-        """Teacher-forced pass; see the heads for the arguments.
-
-        Raises:
-            ValueError: if neither or both of ids and embeddings are given on a side, or the target is padded on the
-                left.
-        """
-        config = self.config
-        check_target_mask(decoder_attention_mask)
-        if output_hidden_states is None:
-            output_hidden_states = config.output_hidden_states
-        if encoder_outputs is None:
-            encoder_outputs = self.encoder(
-                input_ids, attention_mask, inputs_embeds, output_hidden_states=output_hidden_states, return_dict=True
-            )
-        elif not isinstance(encoder_outputs, BaseModelOutput):
-            encoder_outputs = BaseModelOutput(*encoder_outputs[:2])
-        decoded = self.decoder(
-            decoder_input_ids,
-            encoder_outputs.last_hidden_state,
-            attention_mask,
-            decoder_inputs_embeds,
-            cache=cache,
-            use_cache=config.use_cache if use_cache is None else use_cache,
-            output_attentions=config.output_attentions if output_attentions is None else output_attentions,
-            output_hidden_states=output_hidden_states,
-            hypotheses_per_source=hypotheses_per_source,
-            return_dict=True,
-        )
-        decoded.encoder_last_hidden_state = encoder_outputs.last_hidden_state
-        decoded.encoder_hidden_states = encoder_outputs.hidden_states
-        return decoded
+    def source_arguments(self, states: BaseModelOutput, attention_mask: Tensor | None) -> tuple[Tensor | None, ...]:
+        return states.last_hidden_state, attention_mask
 
 
 class RNNsearchForConditionalGeneration(TranslationHead, RNNsearchPreTrainedModel, ZooGenerationMixin):

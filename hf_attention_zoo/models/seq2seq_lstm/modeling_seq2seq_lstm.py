@@ -18,7 +18,6 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
-from transformers import initialization as init
 from transformers.modeling_outputs import Seq2SeqModelOutput
 from transformers.utils import can_return_tuple
 
@@ -30,6 +29,7 @@ from hf_attention_zoo.recurrent.encoder_decoder import EncoderDecoderBody, Encod
 from hf_attention_zoo.recurrent.reversing import check_something_is_read, ends_with_symbol, plan_reading
 from hf_attention_zoo.recurrent.seq2seq_inputs import check_vectors, encoder_mask, one_of
 from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM, split_layers
+from hf_attention_zoo.recurrent.uniform_initialisation import initialise_uniform_
 
 VectorPart = Literal["all", "top"]
 
@@ -43,12 +43,9 @@ class Seq2SeqLSTMPreTrainedModel(PreTrainedModel):
     _is_stateful = True
     _no_split_modules = ["Seq2SeqLSTMDecoder"]
 
-    @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         """Every weight and bias: U(-0.08, 0.08)."""
-        reach = self.config.initializer_range
-        for parameter in module.parameters(recurse=False):
-            init.uniform_(parameter, -reach, reach)
+        initialise_uniform_(module, self.config.initializer_range)
 
 
 class Seq2SeqLSTMEncoder(Seq2SeqLSTMPreTrainedModel):
