@@ -6,6 +6,12 @@ from pathlib import Path
 from typing import Any
 
 WRITERS = {".html": "to_html", ".json": "to_json"}
+TRANSLATOR_FLAGS = ("target", "num_beams", "kind", "layer", "head")
+
+
+def number_or_name(value: str) -> int | str:
+    """ "2" is layer or head 2, "mean" and "all" are names."""
+    return int(value) if value.lstrip("-").isdigit() else value
 
 
 def translation_inputs(options: argparse.Namespace, model: Any) -> tuple[Any, dict[str, Any]]:
@@ -14,12 +20,13 @@ def translation_inputs(options: argparse.Namespace, model: Any) -> tuple[Any, di
         raise ValueError("--pair is for classifiers that read two texts; a translation is given with --target")
     beams = options.num_beams or model.generation_config.num_beams or 1
     given = options.target is not None
-    return options.text, {"targets": [options.target] if given else None, "num_beams": 1 if given else beams}
+    where = {name: getattr(options, name) for name in ("kind", "layer", "head") if getattr(options, name) is not None}
+    return options.text, {"targets": [options.target] if given else None, "num_beams": 1 if given else beams, **where}
 
 
 def label_inputs(options: argparse.Namespace, model: Any) -> tuple[Any, dict[str, Any]]:
     """The text or pair of texts and the options of `align` for a classifier."""
-    for name in ("target", "num_beams"):
+    for name in TRANSLATOR_FLAGS:
         if getattr(options, name) is not None:
             raise ValueError(f"--{name} is for translators; {model.config.model_type} gives labels")
     return options.text if options.pair is None else {"text": options.text, "text_pair": options.pair}, {}
@@ -52,6 +59,11 @@ def build_parser() -> argparse.ArgumentParser:
         "--output", default="alignment.png", help="picture (.png, .svg, .pdf), page (.html) or numbers (.json)"
     )
     parser.add_argument("--num_beams", "--num-beams", type=int, help="default: the model's own setting")
+    parser.add_argument(
+        "--kind", choices=("cross", "encoder", "decoder"), help="which attention of a Transformer (default: cross)"
+    )
+    parser.add_argument("--layer", type=number_or_name, help="a number, or mean (default: the last layer)")
+    parser.add_argument("--head", type=number_or_name, help="a number, mean (default), or all: drawn as two columns")
     return parser
 
 

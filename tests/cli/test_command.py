@@ -171,3 +171,14 @@ def test_list_shows_what_there_is(capsys: Captured) -> None:
         assert word in printed
     assert main(["list", "recipes"]) == 0
     assert "translation_emoji_names" not in capsys.readouterr().out.replace("quickstart", "")
+
+
+def test_heads_of_a_transformer_are_chosen(tmp_path: Path, capsys: Captured) -> None:
+    folder = Path(__file__).parents[2] / "model_cards" / "transformer2017-emoji-names-ko-en"
+    command = ["align", str(folder), "웃는 얼굴", "--kind", "encoder", "--layer", "0"]
+    assert main([*command, "--head", "all", "--output", str(tmp_path / "heads.json")]) == 0
+    assert len(json.loads((tmp_path / "heads.json").read_text())["heads"]) == 4
+    assert main([*command, "--head", "all", "--output", str(tmp_path / "heads.png")]) == 0
+    assert (tmp_path / "heads.png").stat().st_size > 5000
+    assert main([*command, "--head", "9", "--output", str(tmp_path / "none.png")]) == 2
+    assert "head=9" in capsys.readouterr().err
