@@ -35,6 +35,7 @@ def small_recipes(
     quick: dict[str, Any],
     generation: dict[str, Any] | None = None,
     quick_epochs: tuple[int, int] = (20, 10),
+    quick_tokens: int = 900,
 ) -> dict[str, dict[str, Any]]:
     """The recipes "small", "quickstart-names" and "quickstart-short-pairs".
 
@@ -42,6 +43,7 @@ def small_recipes(
         small, quick: config fields for the first and for the other two.
         generation: fields of the saved generation config; a search with five beams if not given.
         quick_epochs: epochs of the two quick starts.
+        quick_tokens: tokens of a batch there.
     """
     generation = {"num_beams": 5} if generation is None else generation
     names, pairs = quick_epochs
@@ -60,7 +62,7 @@ def small_recipes(
             "tokenizer": pieces(1500),
             "generation": generation,
             "data": {"dataset": "translation_emoji_names", "source_lang": "ko", "target_lang": "en"},
-            "training": adam(3e-3, 900, names, 20),
+            "training": adam(3e-3, quick_tokens, names, 20),
         },
         "quickstart-short-pairs": {
             "description": "pairs of at most 10 words, six minutes on two cores",
@@ -68,6 +70,6 @@ def small_recipes(
             "tokenizer": pieces(3000),
             "generation": generation,
             "data": {"dataset": "translation_de_en", "source_lang": "de", "target_lang": "en", "max_words": 10},
-            "training": adam(3e-3, 900, pairs, 20),
+            "training": adam(3e-3, quick_tokens, pairs, 20),
         },
     }

@@ -122,7 +122,10 @@ RECIPES: dict[str, dict[str, Any]] = {
         5.0,
     ),
     **small_recipes(
-        {"embedding_size": 256, "hidden_size": 320, **_SMALL},
-        {"embedding_size": 128, "hidden_size": 192, **_SMALL},
+        # narrow layers start wider than the paper's thousand cells
+        {"embedding_size": 256, "hidden_size": 320, "initializer_range": 0.2, **_SMALL},
+        {"embedding_size": 96, "hidden_size": 128, "initializer_range": 0.3, **_SMALL},
+        quick_epochs=(12, 8),
+        quick_tokens=400,
     ),
 }
