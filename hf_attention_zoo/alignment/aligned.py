@@ -8,10 +8,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from hf_attention_zoo.alignment.records import exact, json_text, written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,10 +102,7 @@ class Alignment:
         """A self-contained page with the matrix; hovering over a cell shows its two tokens and its weight."""
         from hf_attention_zoo.alignment.html_view import alignment_page
 
-        page = alignment_page(self)
-        if path is not None:
-            _write(path, page)
-        return page
+        return written(alignment_page(self), path)
 
     def _repr_html_(self) -> str:
         from hf_attention_zoo.alignment.html_view import alignment_fragment
@@ -119,14 +117,11 @@ class Alignment:
                 "target_text": self.target_text,
                 "source_tokens": list(self.source_tokens),
                 "target_tokens": list(self.target_tokens),
-                # the shortest decimals that name the same float32
-                "weights": [[float(str(weight)) for weight in row] for row in self.weights],
+                "weights": [exact(row) for row in self.weights],
             },
             ensure_ascii=False,
         )
-        if path is not None:
-            _write(path, text + "\n")
-        return text
+        return written(text, path, end="\n")
 
     @classmethod
     def from_json(cls, source: str | PathLike[str]) -> "Alignment":
@@ -138,8 +133,7 @@ class Alignment:
         Raises:
             ValueError: the text is no JSON object with the five fields.
         """
-        is_text = isinstance(source, str) and source.lstrip().startswith("{")
-        text = source if is_text else Path(source).read_text(encoding="utf-8")
+        text = json_text(source)
         try:
             record = json.loads(text)
         except json.JSONDecodeError as error:
@@ -155,9 +149,3 @@ def _token_tuple(tokens: Sequence[str], side: str) -> tuple[str, ...]:
     if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
         raise ValueError(f"{side}_tokens must be a list of strings, got {tokens!r:.80}")
     return tuple(tokens)
-
-
-def _write(path: str | PathLike[str], text: str) -> None:
-    file = Path(path)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")

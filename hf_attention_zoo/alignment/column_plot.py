@@ -1,20 +1,17 @@
-"""Two columns of tokens joined by lines, in the form of figures 3 to 5 of Vaswani et al. (2017).
-
-The figure is built from matplotlib's classes alone, as the matrix is.
-"""
+"""Two columns of tokens joined by lines, in the form of figures 3 to 5 of Vaswani et al. (2017)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from hf_attention_zoo.alignment.drawing import check_suffix, save_tight, shortened, style_text
 from hf_attention_zoo.alignment.fonts import drawable_labels
-from hf_attention_zoo.alignment.plotting import SUFFIXES, _shortened, _style
+from hf_attention_zoo.alignment.plotting import LONGEST_LABEL
 
 if TYPE_CHECKING:
     from hf_attention_zoo.alignment.head_alignment import HeadAlignment
@@ -60,12 +57,11 @@ def plot_columns(
     Raises:
         ValueError: another suffix, or nothing to draw.
     """
-    if path is not None and Path(path).suffix.lower() not in SUFFIXES:
-        raise ValueError(f"cannot write {Path(path).name!r}: the suffix must be one of {', '.join(SUFFIXES)}")
+    check_suffix(path)
     attending, attended = len(attention.target_tokens), len(attention.source_tokens)
     if not attending or not attended or not rows:
         raise ValueError(f"attention of {len(rows)} of {attending} tokens to {attended} has nothing to draw")
-    texts = [_shortened(token) for token in (*attention.target_tokens, *attention.source_tokens)]
+    texts = [shortened(token, LONGEST_LABEL) for token in (*attention.target_tokens, *attention.source_tokens)]
     *labels, title_label = drawable_labels([*texts, title or ""])
     height = LINE_INCHES * max(attending, attended)
     figure = Figure(figsize=(GAP_INCHES, height), dpi=dpi, facecolor="white")
@@ -90,14 +86,10 @@ def plot_columns(
     for place, label in enumerate(labels[:attending]):
         colour = "black" if place in set(rows) else "#999999"
         text = axes.text(-0.02, place, label.text, ha="right", va="center_baseline", color=colour, clip_on=False)
-        _style(text, label, 9)
+        style_text(text, label, 9)
     for place, label in enumerate(labels[attending:]):
         text = axes.text(1.03 + squares, place, label.text, ha="left", va="center_baseline", clip_on=False)
-        _style(text, label, 9)
+        style_text(text, label, 9)
     if title:
-        _style(axes.text(0.5, -1.2, title_label.text, ha="center", va="bottom", clip_on=False), title_label, 10)
-    if path is not None:
-        file = Path(path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(file, bbox_inches="tight", pad_inches=0.12, dpi=dpi, facecolor="white")
-    return figure
+        style_text(axes.text(0.5, -1.2, title_label.text, ha="center", va="bottom", clip_on=False), title_label, 10)
+    return save_tight(figure, path, dpi=dpi)

@@ -11,7 +11,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from hf_attention_zoo.alignment.label_scores import label_scores
+from hf_attention_zoo.alignment.records import exact, json_text, written
 from hf_attention_zoo.generation.forced_attention import evaluation_mode
 
 if TYPE_CHECKING:
@@ -115,10 +115,7 @@ class DocumentAttention:
         """A self-contained page; hovering over a word or a sentence's mark shows its weight."""
         from hf_attention_zoo.alignment.document_attention_html import document_page
 
-        page = document_page(self)
-        if path is not None:
-            _write(path, page)
-        return page
+        return written(document_page(self), path)
 
     def _repr_html_(self) -> str:
         from hf_attention_zoo.alignment.document_attention_html import document_fragment
@@ -127,19 +124,14 @@ class DocumentAttention:
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """A JSON object with the five fields; `from_json` gives back an equal one, to the last bit."""
-        # the shortest decimals that name the same float32
-        as_numbers = lambda weights: [float(str(weight)) for weight in weights]  # noqa: E731
         record = {
             "label": self.label,
             "scores": dict(self.scores),
             "sentences": [list(sentence) for sentence in self.sentences],
-            "sentence_weights": as_numbers(self.sentence_weights),
-            "word_weights": [as_numbers(weights) for weights in self.word_weights],
+            "sentence_weights": exact(self.sentence_weights),
+            "word_weights": [exact(weights) for weights in self.word_weights],
         }
-        text = json.dumps(record, ensure_ascii=False)
-        if path is not None:
-            _write(path, text + "\n")
-        return text
+        return written(json.dumps(record, ensure_ascii=False), path, end="\n")
 
     @classmethod
     def from_json(cls, source: str | PathLike[str]) -> "DocumentAttention":
@@ -148,8 +140,7 @@ class DocumentAttention:
         Raises:
             ValueError: the text is no JSON object with the five fields.
         """
-        is_text = isinstance(source, str) and source.lstrip().startswith("{")
-        text = source if is_text else Path(source).read_text(encoding="utf-8")
+        text = json_text(source)
         try:
             record = json.loads(text)
         except json.JSONDecodeError as error:
@@ -207,9 +198,3 @@ def align_documents(
                     )
                 )
     return found
-
-
-def _write(path: str | PathLike[str], text: str) -> None:
-    file = Path(path)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")

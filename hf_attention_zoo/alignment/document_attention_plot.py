@@ -1,11 +1,9 @@
 """A document's attention as a picture, in the form of figures 5 and 6 of Yang et al. (2016).
 
-Every sentence begins on a line of its own behind a red mark with its weight; words stand on blue. As in the other
-drawings, matplotlib's global settings stay untouched.
+Every sentence begins on a line of its own behind a red mark with its weight; words stand on blue.
 """
 
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -14,8 +12,8 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 
 from hf_attention_zoo.alignment.document_attention_html import colour_shares
+from hf_attention_zoo.alignment.drawing import LONGEST_SIDE_INCHES, check_suffix, put_text, save_tight, shortened
 from hf_attention_zoo.alignment.fonts import DrawableLabel, drawable_labels
-from hf_attention_zoo.alignment.plotting import LONGEST_SIDE_INCHES, SUFFIXES
 
 if TYPE_CHECKING:
     from hf_attention_zoo.alignment.document_attention import DocumentAttention
@@ -47,8 +45,7 @@ def plot_document(
     Raises:
         ValueError: a document without words, another suffix, or sizes that are not positive.
     """
-    if path is not None and Path(path).suffix.lower() not in SUFFIXES:
-        raise ValueError(f"cannot write {Path(path).name!r}: the suffix must be one of {', '.join(SUFFIXES)}")
+    check_suffix(path)
     if not document.sentences:
         raise ValueError("a document without words has nothing to draw")
     if min(width_inches - MARK_INCHES, font_size, dpi) <= 0:
@@ -58,7 +55,7 @@ def plot_document(
         )
     if title is None:
         title = f"{document.label}  {document.scores[document.label]:.3f}"
-    words = [_shortened(word) for sentence in document.sentences for word in sentence]
+    words = [shortened(word, LONGEST_WORD) for sentence in document.sentences for word in sentence]
     heading, *labels = drawable_labels([title, *words])
     widths = _widths(labels, font_size)
     lines_of = _broken(document, widths, width_inches - MARK_INCHES, font_size)
@@ -74,7 +71,7 @@ def plot_document(
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set(xlim=(0, width_inches), ylim=(height, 0))
     axes.axis("off")
-    _write_text(axes, 0.0, 0.7 * pitch, heading, font_size + 1)
+    put_text(axes, 0.0, 0.7 * pitch, heading, font_size + 1)
     reds = colour_shares([document.sentence_weights])[0]
     blues = [blue for row in colour_shares(document.word_strengths()) for blue in row]
     space, top = 0.35 * font_size / 72, 1.3 * pitch
@@ -83,28 +80,17 @@ def plot_document(
         box.set_edgecolor("#bbbbbb")
         axes.add_patch(box)
         number = DrawableLabel(f"{share:.2f}", labels[0].font_file)
-        _write_text(axes, 0.06, top + 0.5 * pitch, number, 0.75 * font_size)
+        put_text(axes, 0.06, top + 0.5 * pitch, number, 0.75 * font_size)
         for line in sentence_lines:
             left = MARK_INCHES
             for index in line:
                 tint = (*BLUE, float(blues[index]))
                 place = (left - space / 2, top + 0.1 * pitch)
                 axes.add_patch(Rectangle(place, widths[index] + space, 0.8 * pitch, facecolor=tint, lw=0))
-                _write_text(axes, left, top + 0.5 * pitch, labels[index], font_size)
+                put_text(axes, left, top + 0.5 * pitch, labels[index], font_size)
                 left += widths[index] + 2 * space
             top += pitch
-    if path is not None:
-        file = Path(path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(file, bbox_inches="tight", pad_inches=0.12, dpi=dpi, facecolor="white")
-    return figure
-
-
-def _write_text(axes: object, left: float, middle: float, label: DrawableLabel, size: float) -> None:
-    font = FontProperties(fname=label.font_file, size=size)
-    text = axes.text(left, middle, label.text, ha="left", va="center", color="black", fontproperties=font)
-    text.set_parse_math(False)  # a dollar sign in a sentence is a dollar sign
-    text.set_usetex(False)
+    return save_tight(figure, path, dpi=dpi)
 
 
 def _widths(labels: list[DrawableLabel], font_size: float) -> list[float]:
@@ -137,7 +123,3 @@ def _broken(
             index += 1
         broken.append(lines)
     return broken
-
-
-def _shortened(word: str) -> str:
-    return word if len(word) <= LONGEST_WORD else word[: LONGEST_WORD - 1] + "…"

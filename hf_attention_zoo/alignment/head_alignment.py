@@ -10,12 +10,12 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hf_attention_zoo.alignment.aligned import Alignment
+from hf_attention_zoo.alignment.records import exact, json_text, written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -133,10 +133,7 @@ class HeadAlignment:
         """A self-contained page with the same picture; hovering over a line shows its head, tokens and weight."""
         from hf_attention_zoo.alignment.column_html import columns_page
 
-        page = columns_page(self)
-        if path is not None:
-            _write(path, page)
-        return page
+        return written(columns_page(self), path)
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """A JSON object with all fields; `from_json` gives back equal weights, to the last bit."""
@@ -144,11 +141,8 @@ class HeadAlignment:
             name: getattr(self, name)
             for name in ("kind", "layer", "source_text", "target_text", "source_tokens", "target_tokens", "heads")
         }
-        record["weights"] = [[[float(str(w)) for w in row] for row in matrix] for matrix in self.weights]
-        text = json.dumps(record, ensure_ascii=False)
-        if path is not None:
-            _write(path, text + "\n")
-        return text
+        record["weights"] = [[exact(row) for row in matrix] for matrix in self.weights]
+        return written(json.dumps(record, ensure_ascii=False), path, end="\n")
 
     @classmethod
     def from_json(cls, source: str | PathLike[str]) -> HeadAlignment:
@@ -157,8 +151,7 @@ class HeadAlignment:
         Raises:
             ValueError: the text is no JSON object with these fields.
         """
-        is_text = isinstance(source, str) and source.lstrip().startswith("{")
-        text = source if is_text else Path(source).read_text(encoding="utf-8")
+        text = json_text(source)
         try:
             return cls(**json.loads(text))
         except (json.JSONDecodeError, TypeError) as error:
@@ -169,9 +162,3 @@ def check_heads(heads: Sequence[int] | str | int) -> None:
     """A list of heads holds one number at least, or ValueError."""
     if not isinstance(heads, (str, int)) and not list(heads):
         raise ValueError("head is an empty list; name heads, or give 'all'")
-
-
-def _write(path: str | PathLike[str], text: str) -> None:
-    file = Path(path)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")

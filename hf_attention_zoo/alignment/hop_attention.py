@@ -9,7 +9,6 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from hf_attention_zoo.alignment.label_scores import label_scores
+from hf_attention_zoo.alignment.records import exact, json_text, written
 from hf_attention_zoo.generation.forced_attention import evaluation_mode
 
 if TYPE_CHECKING:
@@ -137,10 +137,7 @@ class HopAttention:
         """A self-contained page: the text coloured by the summed weights, and once more for every hop."""
         from hf_attention_zoo.alignment.hop_attention_html import hops_page
 
-        page = hops_page(self)
-        if path is not None:
-            _write(path, page)
-        return page
+        return written(hops_page(self), path)
 
     def _repr_html_(self) -> str:
         from hf_attention_zoo.alignment.hop_attention_html import hops_fragment
@@ -157,16 +154,12 @@ class HopAttention:
                     "text": one.text,
                     "tokens": list(one.tokens),
                     "spans": [list(span) for span in one.spans],
-                    # the shortest decimals that name the same float32
-                    "weights": [[float(str(weight)) for weight in row] for row in one.weights],
+                    "weights": [exact(row) for row in one.weights],
                 }
                 for one in self.texts
             ],
         }
-        text = json.dumps(record, ensure_ascii=False)
-        if path is not None:
-            _write(path, text + "\n")
-        return text
+        return written(json.dumps(record, ensure_ascii=False), path, end="\n")
 
     @classmethod
     def from_json(cls, source: str | PathLike[str]) -> "HopAttention":
@@ -175,8 +168,7 @@ class HopAttention:
         Raises:
             ValueError: the text is no such JSON.
         """
-        is_text = isinstance(source, str) and source.lstrip().startswith("{")
-        text = source if is_text else Path(source).read_text(encoding="utf-8")
+        text = json_text(source)
         try:
             record = json.loads(text)
             texts = tuple(AttendedText(one["text"], one["spans"], one["weights"]) for one in record["texts"])
@@ -258,9 +250,3 @@ def _as_pair(given: Any) -> tuple[str, str | None]:
 
 def _given(pair: tuple[str, str | None]) -> tuple[str, ...]:
     return tuple(text for text in pair if text is not None)
-
-
-def _write(path: str | PathLike[str], text: str) -> None:
-    file = Path(path)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")

@@ -1,11 +1,9 @@
 """The hops over a text as a picture, in the form of figures 2 and 3 of Lin et al. (2017).
 
-For each text the words on red by their summed weights, then a heat map with a row for each hop. As in the other
-drawings, matplotlib's global settings stay untouched.
+For each text the words on red by their summed weights, then a heat map with a row for each hop.
 """
 
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -13,10 +11,16 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
-from matplotlib.text import Text
 
+from hf_attention_zoo.alignment.drawing import (
+    LONGEST_SIDE_INCHES,
+    check_suffix,
+    put_text,
+    save_tight,
+    shortened,
+    style_text,
+)
 from hf_attention_zoo.alignment.fonts import DrawableLabel, drawable_labels
-from hf_attention_zoo.alignment.plotting import LONGEST_SIDE_INCHES, SUFFIXES
 
 if TYPE_CHECKING:
     from hf_attention_zoo.alignment.hop_attention import AttendedText, HopAttention
@@ -52,8 +56,7 @@ def plot_hops(
     Raises:
         ValueError: no text with a token, another suffix, or sizes that are not positive.
     """
-    if path is not None and Path(path).suffix.lower() not in SUFFIXES:
-        raise ValueError(f"cannot write {Path(path).name!r}: the suffix must be one of {', '.join(SUFFIXES)}")
+    check_suffix(path)
     texts = [one for one in attention.texts if one.spans]
     if not texts:
         raise ValueError("no text has a token, so there is nothing to draw")
@@ -61,7 +64,7 @@ def plot_hops(
         raise ValueError(f"width_inches={width_inches}, font_size={font_size} and dpi={dpi} must be positive")
     if title is None:
         title = f"{attention.label}  {attention.scores[attention.label]:.3f}" if attention.label else ""
-    words = [_shortened(token) for one in texts for token in one.tokens]
+    words = [shortened(token, LONGEST_WORD) for one in texts for token in one.tokens]
     heading, *labels = drawable_labels([title, *words])  # together, so that one warning covers all of them
     lines_of, labels_of = [], []
     for one in texts:
@@ -85,7 +88,7 @@ def plot_hops(
     page.axis("off")
     top = 0.0
     if title:
-        _put(page, 0.0, line / 2, heading, scale * (font_size + 1))
+        put_text(page, 0.0, line / 2, heading, scale * (font_size + 1))
         top = line
     for one, mine, lines, name, room in zip(texts, labels_of, lines_of, names, maps, strict=True):
         summed = one.summed
@@ -93,7 +96,7 @@ def plot_hops(
             for index, left, size in words_of_line:
                 tint = (*RED, float(summed[index] / summed.max()))
                 page.add_patch(Rectangle((left, top + 0.1 * line), size, 0.8 * line, facecolor=tint, lw=0))
-                _put(page, left + 0.1 * font_size / 72, top + line / 2, mine[index], scale * font_size)
+                put_text(page, left + 0.1 * font_size / 72, top + line / 2, mine[index], scale * font_size)
             top += line
         top += line / 2
         if hops:
@@ -101,11 +104,7 @@ def plot_hops(
             place = (box[0] / width, 1 - (box[1] + box[3]) / height, box[2] / width, box[3] / height)
             _heat_map(figure.add_axes(place), one, mine, scale * label_size)
             top += room
-    if path is not None:
-        file = Path(path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(file, bbox_inches="tight", pad_inches=0.12, dpi=dpi, facecolor="white")
-    return figure
+    return save_tight(figure, path, dpi=dpi)
 
 
 def _heat_map(axes: Any, one: "AttendedText", labels: list[DrawableLabel], size: float) -> None:
@@ -119,10 +118,10 @@ def _heat_map(axes: Any, one: "AttendedText", labels: list[DrawableLabel], size:
     for spine in axes.spines.values():
         spine.set(color="black", linewidth=0.6)
     for text, label in zip(axes.get_xticklabels(), labels, strict=True):
-        _style(text, label, size)
+        style_text(text, label, size)
         text.set(rotation=90, rotation_mode="anchor", ha="left", va="center_baseline")
     for text in axes.get_yticklabels():
-        _style(text, DrawableLabel(text.get_text(), labels[0].font_file), size)
+        style_text(text, DrawableLabel(text.get_text(), labels[0].font_file), size)
 
 
 def _lines(
@@ -146,17 +145,3 @@ def _lines(
         lines[-1].append((index, left, size))
         left, before = left + size, end
     return lines
-
-
-def _put(axes: Any, left: float, middle: float, label: DrawableLabel, size: float) -> None:
-    _style(axes.text(left, middle, label.text, ha="left", va="center", color="black"), label, size)
-
-
-def _style(text: Text, label: DrawableLabel, size: float) -> None:
-    text.set_fontproperties(FontProperties(fname=label.font_file, size=size))
-    text.set_parse_math(False)  # a dollar sign in a sentence is a dollar sign
-    text.set_usetex(False)
-
-
-def _shortened(word: str) -> str:
-    return word if len(word) <= LONGEST_WORD else word[: LONGEST_WORD - 1] + "…"

@@ -1,24 +1,16 @@
-"""The alignment matrix as a picture, in the form of figure 3 of Bahdanau et al. (2015).
-
-The figure is built from matplotlib's classes alone: pyplot, the backend and the global settings stay untouched, so
-that drawing works in a thread, on a machine without display and inside somebody else's program.
-"""
+"""The alignment matrix as a picture, in the form of figure 3 of Bahdanau et al. (2015)."""
 
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.text import Text
 
-from hf_attention_zoo.alignment.fonts import DrawableLabel, drawable_labels
+from hf_attention_zoo.alignment.drawing import LONGEST_SIDE_INCHES, check_suffix, save_tight, shortened, style_text
+from hf_attention_zoo.alignment.fonts import drawable_labels
 
 if TYPE_CHECKING:
     from hf_attention_zoo.alignment.aligned import Alignment
 
-SUFFIXES = (".png", ".svg", ".pdf")
-LONGEST_SIDE_INCHES = 24.0
 LONGEST_LABEL = 24
 
 
@@ -45,8 +37,7 @@ def plot_alignment(
     Raises:
         ValueError: an alignment without tokens, another suffix, or sizes that are not positive.
     """
-    if path is not None and Path(path).suffix.lower() not in SUFFIXES:
-        raise ValueError(f"cannot write {Path(path).name!r}: the suffix must be one of {', '.join(SUFFIXES)}")
+    check_suffix(path)
     rows, columns = alignment.weights.shape
     if rows == 0 or columns == 0:
         raise ValueError(f"an alignment of {rows} target and {columns} source tokens has nothing to draw")
@@ -55,7 +46,10 @@ def plot_alignment(
 
     cell = min(cell_inches, LONGEST_SIDE_INCHES / max(rows, columns))
     font_size = min(10.0, 72 * cell * 0.55)
-    texts = [*(_shortened(token) for token in (*alignment.source_tokens, *alignment.target_tokens)), title or ""]
+    texts = [
+        *(shortened(token, LONGEST_LABEL) for token in (*alignment.source_tokens, *alignment.target_tokens)),
+        title or "",
+    ]
     *labels, title_label = drawable_labels(texts)  # together, so that one warning covers all of them
     source_labels, target_labels = labels[:columns], labels[columns:]
 
@@ -63,30 +57,16 @@ def plot_alignment(
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))  # the matrix fills the figure; labels lie outside, saved by "tight"
     axes.imshow(alignment.weights, cmap="gray", vmin=0.0, vmax=1.0, aspect="equal", interpolation="nearest")
     axes.xaxis.tick_top()
-    axes.set_xticks(range(columns), [_shortened(label.text) for label in source_labels])
-    axes.set_yticks(range(rows), [_shortened(label.text) for label in target_labels])
+    axes.set_xticks(range(columns), [shortened(label.text, LONGEST_LABEL) for label in source_labels])
+    axes.set_yticks(range(rows), [shortened(label.text, LONGEST_LABEL) for label in target_labels])
     axes.tick_params(length=0, pad=max(1.5, 12 * cell), colors="black")
     for spine in axes.spines.values():
         spine.set(color="black", linewidth=0.8)
     for text, label in zip(axes.get_xticklabels(), source_labels, strict=True):
-        _style(text, label, font_size)
+        style_text(text, label, font_size)
         text.set(rotation=90, rotation_mode="anchor", ha="left", va="center_baseline")
     for text, label in zip(axes.get_yticklabels(), target_labels, strict=True):
-        _style(text, label, font_size)
+        style_text(text, label, font_size)
     if title:
-        _style(axes.set_title(title_label.text, pad=8, color="black"), title_label, font_size + 1)
-    if path is not None:
-        file = Path(path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(file, bbox_inches="tight", pad_inches=0.12, dpi=dpi, facecolor="white")
-    return figure
-
-
-def _style(text: Text, label: DrawableLabel, size: float) -> None:
-    text.set_fontproperties(FontProperties(fname=label.font_file, size=size))
-    text.set_parse_math(False)  # a dollar sign in a sentence is a dollar sign
-    text.set_usetex(False)
-
-
-def _shortened(token: str) -> str:
-    return token if len(token) <= LONGEST_LABEL else token[: LONGEST_LABEL - 1] + "…"
+        style_text(axes.set_title(title_label.text, pad=8, color="black"), title_label, font_size + 1)
+    return save_tight(figure, path, dpi=dpi)

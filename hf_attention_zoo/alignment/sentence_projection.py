@@ -9,12 +9,12 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from hf_attention_zoo.alignment.records import written
 from hf_attention_zoo.generation.forced_attention import evaluation_mode
 from hf_attention_zoo.generation.source_text import checked_texts, encode_sources, pad_sources
 from hf_attention_zoo.registry import get_architecture, list_architectures
@@ -45,10 +45,7 @@ class SentenceProjection:
         """Texts, coordinates and explained shares; also written to `path` if given."""
         rows = [{"text": text, "x": x, "y": y} for text, (x, y) in zip(self.texts, self.points.tolist(), strict=True)]
         made = json.dumps({"explained": list(self.explained), "sentences": rows}, ensure_ascii=False, indent=2)
-        if path is not None:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            Path(path).write_text(made + "\n", encoding="utf-8")
-        return made
+        return written(made, path, end="\n")
 
 
 @torch.no_grad()
@@ -156,11 +153,10 @@ def plot_sentences(
     from matplotlib.figure import Figure
     from matplotlib.font_manager import FontProperties
 
+    from hf_attention_zoo.alignment.drawing import check_suffix, save_tight
     from hf_attention_zoo.alignment.fonts import drawable_labels
-    from hf_attention_zoo.alignment.plotting import SUFFIXES
 
-    if path is not None and Path(path).suffix.lower() not in SUFFIXES:
-        raise ValueError(f"cannot write {Path(path).name!r}: the suffix must be one of {', '.join(SUFFIXES)}")
+    check_suffix(path)
     figure = Figure(figsize=(9.0, 7.0), dpi=dpi, facecolor="white")
     renderer = FigureCanvasAgg(figure).get_renderer()
     axes = figure.add_subplot()
@@ -199,10 +195,7 @@ def plot_sentences(
             if not covered:
                 break
         taken.append(tuple(best[2]))
-    if path is not None:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, bbox_inches="tight", pad_inches=0.12, facecolor="white")
-    return figure
+    return save_tight(figure, path)
 
 
 def _overlap(one: Sequence[float], other: Sequence[float]) -> float:

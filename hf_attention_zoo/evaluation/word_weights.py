@@ -9,13 +9,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
+from hf_attention_zoo.alignment.records import written
 from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, label_info_of
 from hf_attention_zoo.generation.forced_attention import evaluation_mode
 
@@ -114,12 +114,7 @@ class WordWeights:
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """The record as JSON, written to `path` if given."""
-        text = json.dumps(self.record(), ensure_ascii=False, indent=2)
-        if path is not None:
-            file = Path(path)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text + "\n", encoding="utf-8")
-        return text
+        return written(json.dumps(self.record(), ensure_ascii=False, indent=2), path, end="\n")
 
     def plot(self, path: str | PathLike[str] | None = None, **options: Any) -> Any:
         """Draw one histogram for all labels and one for each, as figures 3 and 4 of the paper; returns the figure."""

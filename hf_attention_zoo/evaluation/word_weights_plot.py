@@ -1,14 +1,13 @@
 """Histograms of a word's weight by label, in the form of figures 3 and 4 of Yang et al. (2016)."""
 
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 
+from hf_attention_zoo.alignment.drawing import check_suffix, save_figure
 from hf_attention_zoo.alignment.fonts import drawable_labels
-from hf_attention_zoo.alignment.plotting import SUFFIXES
 
 if TYPE_CHECKING:
     from hf_attention_zoo.evaluation.word_weights import WordWeights
@@ -26,8 +25,7 @@ def plot_word_weights(weights: "WordWeights", path: str | PathLike[str] | None =
     Raises:
         ValueError: another suffix, or more labels than fit a page.
     """
-    if path is not None and Path(path).suffix.lower() not in SUFFIXES:
-        raise ValueError(f"cannot write {Path(path).name!r}: the suffix must be one of {', '.join(SUFFIXES)}")
+    check_suffix(path)
     parts = [("all", weights.together())]
     parts += [(label, part) for label, part in weights.by_label.items() if part.weights]
     if len(parts) > MOST_PANELS:
@@ -51,8 +49,4 @@ def plot_word_weights(weights: "WordWeights", path: str | PathLike[str] | None =
         if number % COLUMNS == 1:
             axes.set_ylabel("share", fontsize=8)
     figure.tight_layout()
-    if path is not None:
-        file = Path(path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(file, dpi=dpi, facecolor="white")
-    return figure
+    return save_figure(figure, path, dpi=dpi)
