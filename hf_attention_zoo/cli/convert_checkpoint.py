@@ -21,9 +21,10 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--start_id", "--start-id", type=int, help="annotated only; default 0")
     parser.add_argument("--end_id", "--end-id", type=int, help="annotated only; default 1")
     options = parser.parse_args(argv)
-    target, source = Path(options.out), Path(options.source)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ValueError(f"{options.out} exists and is not an empty folder; choose another name")
+
+    from hf_attention_zoo.hub.checkpoint_folder import new_folder
+
+    target, source = new_folder(options.out), Path(options.source)
     if not source.exists():
         raise ValueError(f"{source} does not exist; give a Marian folder or a file of weights")
 

@@ -1,7 +1,6 @@
 """`attention-zoo export FOLDER OUT [--with-code | --format ctranslate2|onnx]`."""
 
 import argparse
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,14 +10,10 @@ def copy_checkpoint(folder: str, out: str) -> Path:
 
     Raises ValueError for an incomplete checkpoint or a folder that is not empty.
     """
-    from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint, published_files
+    from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint, copy_files, new_folder, published_files
 
-    source, target = check_checkpoint(folder), Path(out)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ValueError(f"{out} exists and is not an empty folder; choose another name")
-    for name in published_files(source):
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(source / name, target / name)
+    source, target = check_checkpoint(folder), new_folder(out)
+    copy_files(source, target, published_files(source))
     return target
 
 

@@ -4,6 +4,8 @@ import fnmatch
 import json
 import os
 import re
+import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +112,21 @@ def check_checkpoint(folder: str | os.PathLike[str]) -> Path:
             f"tokenizer there with `tokenizer.save_pretrained({str(path)!r})`."
         )
     return path
+
+
+def new_folder(out: str | os.PathLike[str]) -> Path:
+    """Where something new may be written, as a path that is not made yet. Raises a ValueError if anything is there."""
+    path = Path(out)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise ValueError(f"{out} exists and is not an empty folder; choose another name")
+    return path
+
+
+def copy_files(source: Path, target: Path, names: Iterable[Path]) -> None:
+    """Copy files by their paths relative to the folder, which both folders have in common then."""
+    for name in names:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source / name, target / name)
 
 
 def check_no_secrets(folder: Path, files: list[Path]) -> None:

@@ -159,12 +159,10 @@ def export_ctranslate2(
     """
     from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
 
-    from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint
+    from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint, new_folder
 
     require_ctranslate2()
-    source, target = check_checkpoint(folder), Path(out)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ValueError(f"{out} exists and is not an empty folder; choose another name")
+    source, target = check_checkpoint(folder), new_folder(out)
     if quantization is not None and quantization not in QUANTIZATIONS:
         raise ValueError(f"quantization={quantization!r}; it is one of {', '.join(QUANTIZATIONS)}")
     check_exportable(AutoConfig.from_pretrained(source))

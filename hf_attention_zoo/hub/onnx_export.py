@@ -18,7 +18,6 @@ has to write.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -118,22 +117,18 @@ def export_onnx(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -> 
     """
     from transformers import AutoConfig, AutoModelForSeq2SeqLM
 
-    from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint, published_files
+    from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint, copy_files, new_folder, published_files
 
     require("onnx", "onnxscript")
-    source, target = check_checkpoint(folder), Path(out)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ValueError(f"{out} exists and is not an empty folder; choose another name")
+    source, target = check_checkpoint(folder), new_folder(out)
     config = AutoConfig.from_pretrained(source)
     if config.model_type != "transformer2017":
         raise ValueError(f"only transformer2017 is exported to ONNX, and this is a {config.model_type}")
     model = AutoModelForSeq2SeqLM.from_pretrained(source, dtype=torch.float32).eval()
     target.mkdir(parents=True, exist_ok=True)
     _write_graphs(model, target)
-    for name in published_files(source):
-        if name.suffix == ".json" and not name.name.startswith("model.safetensors"):
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source / name, target / name)
+    described = (name for name in published_files(source) if name.suffix == ".json")
+    copy_files(source, target, (name for name in described if not name.name.startswith("model.safetensors")))
     return target
 
 

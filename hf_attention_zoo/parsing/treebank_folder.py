@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hf_attention_zoo.hub.checkpoint_folder import new_folder
 from hf_attention_zoo.parsing.bracket_trees import TOP, Tree, clean, read_tree_files, surface
 from hf_attention_zoo.parsing.linearising import BRACKETS, linearise
 
@@ -80,9 +81,7 @@ def write_treebank(
     Raises:
         ValueError: an unknown or empty split, or `out` is not an empty or new folder.
     """
-    target = Path(out)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ValueError(f"{out} exists and is not an empty folder; choose another name")
+    target = new_folder(out)
     for split, trees in splits.items():
         if split not in SPLITS:
             raise ValueError(f"no split is called {split!r}; there are {', '.join(SPLITS)}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,7 +20,7 @@ from torch import Tensor, nn
 from transformers import TrainerCallback
 from transformers.utils import logging
 
-from hf_attention_zoo.training.output_folder import FACTS_FILE, checkpoints, is_whole, read_json, write_json
+from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json, whole_checkpoints, write_json
 
 logger = logging.get_logger(__name__)
 
@@ -42,7 +41,7 @@ def last_checkpoints(run: str | Path, last: int) -> list[Path]:
         raise ValueError(f"last={last}; at least 1 checkpoint is averaged")
     if not run.is_dir():
         raise ValueError(f"{run} is not a folder; give the output folder of a training run")
-    whole = [path for path in checkpoints(run) if is_whole(path)]
+    whole = whole_checkpoints(run)
     if len(whole) < last:
         raise ValueError(
             f"{run} holds {len(whole)} complete checkpoints (checkpoint-STEP), {last} were asked for; average fewer, "
@@ -139,7 +138,7 @@ class AverageLastCheckpoints(TrainerCallback):
         self.steps: list[int] = []
 
     def on_train_end(self, args: Any, state: Any, control: Any, model: nn.Module, **kwargs: Any) -> None:
-        whole = [path for path in checkpoints(Path(args.output_dir)) if is_whole(path)]
+        whole = whole_checkpoints(args.output_dir)
         if not whole:
             raise ValueError(f"{args.output_dir} holds no complete checkpoint to average; check save_strategy")
         if len(whole) < self.last:
@@ -164,18 +163,13 @@ def write_average(run: str | Path, out: str | Path, last: int) -> Path:
     """
     from safetensors.torch import save_file
 
-    from hf_attention_zoo.hub.checkpoint_folder import published_files
+    from hf_attention_zoo.hub.checkpoint_folder import copy_files, new_folder, published_files
 
-    chosen = last_checkpoints(run, last)
-    target = Path(out)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ValueError(f"{out} exists and is not an empty folder; choose another name")
+    chosen, target = last_checkpoints(run, last), new_folder(out)
     weights = average_weights(chosen)
     target.mkdir(parents=True, exist_ok=True)
-    for name in published_files(chosen[-1]):
-        if name.suffix != ".safetensors" and name.name != INDEX:
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(chosen[-1] / name, target / name)
+    others = (name for name in published_files(chosen[-1]) if name.suffix != ".safetensors" and name.name != INDEX)
+    copy_files(chosen[-1], target, others)
     save_file(weights, target / WEIGHTS, metadata={"format": "pt"})
     facts = read_json(Path(run) / FACTS_FILE)
     if facts:

@@ -60,10 +60,14 @@ def is_whole(checkpoint: Path) -> bool:
     return isinstance(state, dict) and "global_step" in state
 
 
+def whole_checkpoints(folder: str | Path) -> list[Path]:
+    """The checkpoints that can be resumed from, oldest step first."""
+    return [path for path in checkpoints(Path(folder)) if is_whole(path)]
+
+
 def last_whole_checkpoint(folder: str | Path) -> Path | None:
     """The newest checkpoint that can be resumed from."""
-    whole = [path for path in checkpoints(Path(folder)) if is_whole(path)]
-    return whole[-1] if whole else None
+    return next(reversed(whole_checkpoints(folder)), None)
 
 
 def read_json(path: Path) -> dict[str, Any]:
