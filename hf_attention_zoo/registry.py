@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
-def _load(path: str) -> Any:
+def load_object(path: str) -> Any:
     """The object at "package.module:name"."""
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)
@@ -50,24 +50,24 @@ class Architecture:
         return f"hf_attention_zoo.models.{self.model_type}.{kind}_{self.model_type}"
 
     def _fact(self, name: str) -> Any:
-        return _load(f"{self._module('facts')}:{name}")
+        return load_object(f"{self._module('facts')}:{name}")
 
     @property
     def config_class(self) -> type[Any]:
-        return _load(f"{self._module('configuration')}:{self.prefix}Config")
+        return load_object(f"{self._module('configuration')}:{self.prefix}Config")
 
     @property
     def model_classes(self) -> dict[str, type[Any]]:
         """Auto class name -> model class."""
-        return {auto: _load(f"{self._module('modeling')}:{name}") for auto, name in self.models.items()}
+        return {auto: load_object(f"{self._module('modeling')}:{name}") for auto, name in self.models.items()}
 
     @property
     def tokenizer_class(self) -> type[Any] | None:
-        return None if self.tokenizer is None else _load(self.tokenizer)
+        return None if self.tokenizer is None else load_object(self.tokenizer)
 
     @property
     def processor_class(self) -> type[Any] | None:
-        return None if self.processor is None else _load(self.processor)
+        return None if self.processor is None else load_object(self.processor)
 
     @property
     def paper_url(self) -> str:
@@ -255,7 +255,7 @@ class _Deferred:
         self.path = path
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _load, (self.path,)
+        return load_object, (self.path,)
 
 
 class _DeferredMapping(dict[Any, Any]):
@@ -264,7 +264,7 @@ class _DeferredMapping(dict[Any, Any]):
     def __getitem__(self, key: Any) -> Any:
         value = super().__getitem__(key)
         if isinstance(value, _Deferred):
-            value = self[key] = _load(value.path)
+            value = self[key] = load_object(value.path)
         return value
 
     def get(self, key: Any, default: Any = None) -> Any:

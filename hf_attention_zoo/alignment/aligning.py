@@ -1,6 +1,5 @@
 """One call for every architecture: each row of the registry names the function that aligns its model."""
 
-import importlib
 from typing import Any
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -8,7 +7,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from hf_attention_zoo.alignment.aligned import Alignment
 from hf_attention_zoo.alignment.head_alignment import HeadAlignment
 from hf_attention_zoo.alignment.seq2seq_alignment import align_seq2seq
-from hf_attention_zoo.registry import list_architectures
+from hf_attention_zoo.registry import list_architectures, load_object
 
 
 def align(
@@ -35,8 +34,7 @@ def align(
     model_type = getattr(getattr(model, "config", None), "model_type", None)
     for row in list_architectures():
         if row.model_type == model_type and row.aligner is not None:
-            module, _, name = row.aligner.partition(":")
-            return getattr(importlib.import_module(module), name)(model, tokenizer, texts, **options)
+            return load_object(row.aligner)(model, tokenizer, texts, **options)
     if getattr(getattr(model, "config", None), "is_encoder_decoder", False):
         return align_seq2seq(model, tokenizer, texts, **options)
     raise ValueError(

@@ -1,12 +1,12 @@
 """Which module scores which kind of model, by Auto class."""
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hf_attention_zoo.evaluation.saved_model import saved_auto_class
+from hf_attention_zoo.registry import load_object
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Evaluator:
     command: str = "main"
 
     def _named(self, name: str) -> Callable[..., Any]:
-        return getattr(importlib.import_module(self.module), name)
+        return load_object(f"{self.module}:{name}")
 
     def run(self, folder: str | Path, **settings: Any) -> dict[str, Any]:
         """Score a folder; returns the metrics."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hf_attention_zoo.registry import Architecture
+from hf_attention_zoo.registry import Architecture, load_object
 
 if TYPE_CHECKING:
     from hf_attention_zoo.training.run_plan import RunPlan
@@ -77,8 +76,7 @@ def task_class(row: Architecture) -> type[TrainingTask]:
     """The task that an architecture is trained for. Raises ValueError if there is none."""
     for auto_class, path in TASKS.items():
         if auto_class in row.models:
-            module, _, name = path.partition(":")
-            return getattr(importlib.import_module(module), name)
+            return load_object(path)
     raise ValueError(
         f"{row.model_type} does {', '.join(row.tasks)}; this command trains architectures with {' or '.join(TASKS)}"
     )
