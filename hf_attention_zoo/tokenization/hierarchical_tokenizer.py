@@ -10,19 +10,13 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tokenizers import Tokenizer
-from transformers import BatchEncoding, TokenizersBackend
+from transformers import BatchEncoding
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy, to_py_obj
 
-from hf_attention_zoo.tokenization.text_vocabulary import (
-    KINDS,
-    TEXT_SPECIAL_TOKENS,
-    train_text_pieces,
-    train_text_words,
-)
-from hf_attention_zoo.tokenization.training_texts import check_vocab_size, checked_texts
-from hf_attention_zoo.tokenization.translation_tokenizer import readable_token, spans_without_marks
+from hf_attention_zoo.tokenization.own_backend import OwnBackend
+from hf_attention_zoo.tokenization.surfaces import readable_token, spans_without_marks
+from hf_attention_zoo.tokenization.text_vocabulary import TEXT_SPECIAL_TOKENS, train_text_vocabulary
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +24,7 @@ Document = str | list[str]
 Ids = list[list[int]]  # of a document: sentences of words
 
 
-class HierarchicalTokenizer(TokenizersBackend):
+class HierarchicalTokenizer(OwnBackend):
     """Documents as ids (documents, sentences, words).
 
     ```python
@@ -54,6 +48,7 @@ class HierarchicalTokenizer(TokenizersBackend):
         ValueError: limits that are no positive whole numbers.
     """
 
+    own_tokens = TEXT_SPECIAL_TOKENS
     model_input_names = ["input_ids", "attention_mask"]
     padding_side = "right"
 
@@ -70,8 +65,6 @@ class HierarchicalTokenizer(TokenizersBackend):
         self.language, self.kind, self.lowercase = language, kind, lowercase
         self.max_sentences, self.max_words = _checked_limits(max_sentences, max_words)
         self._told_about_cutting = False
-        for name, token in TEXT_SPECIAL_TOKENS.items():
-            kwargs.setdefault(name, token)
         super().__init__(
             *args,
             language=language,
@@ -81,9 +74,6 @@ class HierarchicalTokenizer(TokenizersBackend):
             lowercase=lowercase,
             **kwargs,
         )
-        # How it was loaded is no property of the tokenizer; saved, it would make a reloaded copy's files differ.
-        for name in ("is_local", "local_files_only"):
-            self.init_kwargs.pop(name, None)
 
     @classmethod
     def train(
@@ -110,15 +100,10 @@ class HierarchicalTokenizer(TokenizersBackend):
         Raises:
             ValueError: a value of the wrong type or range, or texts without text.
         """
-        if kind not in KINDS:
-            raise ValueError(f"kind={kind!r} is not known; choose from {', '.join(map(repr, KINDS))}")
-        check_vocab_size(vocab_size)
         _checked_limits(max_sentences, max_words)
-        options: dict[str, Any] = {"vocab_size": vocab_size, "lowercase": lowercase}
-        if min_frequency is not None:
-            options["min_frequency"] = min_frequency
-        learn = train_text_words if kind == "word" else train_text_pieces
-        backend: Tokenizer = learn(checked_texts(texts, "document"), **options)
+        backend = train_text_vocabulary(
+            texts, "document", kind=kind, vocab_size=vocab_size, lowercase=lowercase, min_frequency=min_frequency
+        )
         return cls(
             tokenizer_object=backend,
             language=language,
@@ -127,11 +112,6 @@ class HierarchicalTokenizer(TokenizersBackend):
             kind=kind,
             lowercase=lowercase,
         )
-
-    @classmethod
-    def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:
-        """Hand the files through: a class with its own `__init__` would otherwise lose normaliser and decoder."""
-        return kwargs
 
     # ---- documents and sentences
 

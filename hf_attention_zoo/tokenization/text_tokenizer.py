@@ -10,21 +10,11 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from tokenizers import processors
-from transformers import BatchEncoding, TokenizersBackend
+from transformers import BatchEncoding
 
-from hf_attention_zoo.tokenization.text_vocabulary import (
-    KINDS,
-    TEXT_SPECIAL_TOKENS,
-    train_text_pieces,
-    train_text_words,
-)
-from hf_attention_zoo.tokenization.training_texts import check_vocab_size, checked_texts
-from hf_attention_zoo.tokenization.translation_tokenizer import (
-    composed,
-    first_unreadable,
-    readable_token,
-    spans_without_marks,
-)
+from hf_attention_zoo.tokenization.own_backend import OwnBackend
+from hf_attention_zoo.tokenization.surfaces import readable_token, spans_without_marks
+from hf_attention_zoo.tokenization.text_vocabulary import TEXT_SPECIAL_TOKENS, train_text_vocabulary
 
 # What a text without tokens becomes, column by column.
 _EMPTY = {"attention_mask": 0, "token_type_ids": 0, "special_tokens_mask": 1, "offset_mapping": (0, 0)}
@@ -38,7 +28,7 @@ class WrittenToken(NamedTuple):
     end: int
 
 
-class TextTokenizer(TokenizersBackend):
+class TextTokenizer(OwnBackend):
     """Single texts and pairs of texts as one row of ids.
 
     ```python
@@ -50,17 +40,13 @@ class TextTokenizer(TokenizersBackend):
         kind: "word" or "subword", as trained. lowercase: whether the backend lower-cases its input.
     """
 
+    own_tokens = TEXT_SPECIAL_TOKENS
     model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
     padding_side = "right"
 
     def __init__(self, *args: Any, kind: str | None = None, lowercase: bool = False, **kwargs: Any) -> None:
         self.kind, self.lowercase = kind, lowercase
-        for name, token in TEXT_SPECIAL_TOKENS.items():
-            kwargs.setdefault(name, token)
         super().__init__(*args, kind=kind, lowercase=lowercase, **kwargs)
-        # How it was loaded is no property of the tokenizer; saved, it would make a reloaded copy's files differ.
-        for name in ("is_local", "local_files_only"):
-            self.init_kwargs.pop(name, None)
 
     @classmethod
     def train(
@@ -85,40 +71,17 @@ class TextTokenizer(TokenizersBackend):
         Raises:
             ValueError: a value of the wrong type or range, or texts without text.
         """
-        if kind not in KINDS:
-            raise ValueError(f"kind={kind!r} is not known; choose from {', '.join(map(repr, KINDS))}")
-        check_vocab_size(vocab_size)
-        options: dict[str, Any] = {"vocab_size": vocab_size, "lowercase": lowercase}
-        if min_frequency is not None:
-            options["min_frequency"] = min_frequency
-        learn = train_text_words if kind == "word" else train_text_pieces
-        backend = learn(checked_texts(texts, "text"), **options)
+        backend = train_text_vocabulary(
+            texts, "text", kind=kind, vocab_size=vocab_size, lowercase=lowercase, min_frequency=min_frequency
+        )
         backend.post_processor = processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1", special_tokens=[])
         limit = {} if model_max_length is None else {"model_max_length": model_max_length}
         return cls(tokenizer_object=backend, kind=kind, lowercase=lowercase, **limit)
 
-    @classmethod
-    def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:
-        """Hand the files through: a class with its own `__init__` would otherwise lose normaliser and decoder."""
-        return kwargs
-
-    def _encode_plus(
-        self, text: Any, text_pair: Any = None, *args: Any, return_tensors: str | None = None, **kwargs: Any
-    ) -> BatchEncoding:
-        if isinstance(text, list | tuple) and not text and not kwargs.get("is_split_into_words"):
-            return BatchEncoding({name: [] for name in self.model_input_names})
-        text, text_pair = composed(text), composed(text_pair)
-        try:
-            encoded = super()._encode_plus(text, text_pair, *args, **kwargs)
-        except (TypeError, UnicodeEncodeError) as error:
-            wrong = first_unreadable(text) or first_unreadable(text_pair)
-            if wrong is None:
-                raise
-            raise ValueError(f"{wrong}; every text must be a string of valid Unicode") from error
-        finally:
-            # No property of the tokenizer: left there, it would change saved files and the keys of data caches.
-            self._tokenizer.no_truncation()
-            self._tokenizer.no_padding()
+    def _encode_plus(self, text: Any, *args: Any, return_tensors: str | None = None, **kwargs: Any) -> BatchEncoding:
+        encoded = super()._encode_plus(text, *args, **kwargs)
+        if self.is_empty_batch(text, kwargs.get("is_split_into_words", False)):
+            return encoded
         single = not encoded["input_ids"] or not isinstance(encoded["input_ids"][0], list)
         columns = {name: [values] if single else list(values) for name, values in encoded.items()}
         for row, ids in enumerate(columns["input_ids"]):

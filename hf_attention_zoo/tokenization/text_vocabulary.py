@@ -5,10 +5,13 @@ whether or not a bracket stands beside it, under the spelling that files of word
 """
 
 from collections.abc import Iterable
+from typing import Any
 
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from hf_attention_zoo.tokenization.subword import train_subword
+from hf_attention_zoo.tokenization.training_texts import check_vocab_size, checked_texts
+from hf_attention_zoo.tokenization.word_level import learn_words
 
 KINDS = ("word", "subword")
 TEXT_SPECIAL_TOKENS: dict[str, str] = {"pad_token": "<pad>", "unk_token": "<unk>"}
@@ -21,10 +24,7 @@ _MARK = rf"(?!{_INSIDE_A_WORD})[\p{{P}}\p{{S}}]"
 def train_text_words(
     texts: Iterable[str], *, vocab_size: int, lowercase: bool = False, min_frequency: int = 1
 ) -> Tokenizer:
-    """A backend of `<pad>`, `<unk>` and the most frequent words and punctuation marks of `texts`.
-
-    Equal counts are ordered alphabetically, so the same texts always give the same ids.
-    """
+    """A backend of `<pad>`, `<unk>` and the most frequent words and punctuation marks of `texts`."""
     backend = Tokenizer(models.WordLevel(unk_token=TEXT_SPECIAL_TOKENS["unk_token"]))
     steps: list[normalizers.Normalizer] = [normalizers.Lowercase()] if lowercase else []
     backend.normalizer = normalizers.Sequence([*steps, normalizers.NFC()])
@@ -32,14 +32,8 @@ def train_text_words(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(_MARK), behavior="isolated")]
     )
     backend.decoder = decoders.WordPiece(prefix="\0", cleanup=False)  # words with a space between them
-    trainer = trainers.WordLevelTrainer(
-        vocab_size=vocab_size,
-        min_frequency=min_frequency,
-        special_tokens=list(TEXT_SPECIAL_TOKENS.values()),
-        show_progress=False,
-    )
-    backend.train_from_iterator(texts, trainer)
-    return backend
+    tokens = TEXT_SPECIAL_TOKENS.values()
+    return learn_words(backend, texts, vocab_size=vocab_size, min_frequency=min_frequency, special_tokens=tokens)
 
 
 def train_text_pieces(
@@ -49,3 +43,30 @@ def train_text_pieces(
     backend = train_subword(texts, vocab_size=vocab_size, lowercase=lowercase, min_frequency=min_frequency)
     backend.post_processor = processors.Sequence([])
     return backend
+
+
+def train_text_vocabulary(
+    texts: Iterable[str] | Iterable[list[str]],
+    said: str,
+    *,
+    kind: str,
+    vocab_size: int,
+    lowercase: bool,
+    min_frequency: int | None,
+) -> Tokenizer:
+    """The backend of a kind, from texts or lists of texts; the iterable is read once.
+
+    Args:
+        said: what a text is called in messages.
+        kind: "word" or "subword".
+        min_frequency: how often a word or a pair of pieces must occur; as the kind has it if None.
+
+    Raises:
+        ValueError: a value of the wrong type or range, or texts without text.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind!r} is not known; choose from {', '.join(map(repr, KINDS))}")
+    check_vocab_size(vocab_size)
+    options: dict[str, Any] = {} if min_frequency is None else {"min_frequency": min_frequency}
+    learn = train_text_words if kind == "word" else train_text_pieces
+    return learn(checked_texts(texts, said), vocab_size=vocab_size, lowercase=lowercase, **options)

@@ -14,20 +14,19 @@ from itertools import chain
 from typing import Any
 
 from tokenizers import AddedToken, Encoding, Tokenizer
-from transformers import BatchEncoding, TokenizersBackend
+from transformers import BatchEncoding
 
-from hf_attention_zoo.tokenization.special_tokens import SPECIAL_TOKENS
-from hf_attention_zoo.tokenization.subword import SPACE_MARK, train_subword
+from hf_attention_zoo.tokenization.own_backend import OwnBackend
+from hf_attention_zoo.tokenization.subword import train_subword
+from hf_attention_zoo.tokenization.surfaces import readable_token, spans_without_marks
 from hf_attention_zoo.tokenization.training_texts import check_vocab_size, checked_texts
-from hf_attention_zoo.tokenization.word_level import JOINER, train_symbols, train_word_level
+from hf_attention_zoo.tokenization.word_level import train_symbols, train_word_level
 
 TARGET_TOKENIZER_FILE = "target_tokenizer.json"
 KINDS = ("subword", "word", "symbols")
 _TRAINERS: dict[str, Callable[..., Tokenizer]] = dict(
     zip(KINDS, (train_subword, train_word_level, train_symbols), strict=True)
 )
-# Shown where a piece is nothing but a space.
-VISIBLE_SPACE = "␣"
 
 
 class _Mode(threading.local):
@@ -55,7 +54,7 @@ class _Lock:
         return _Lock, ()
 
 
-class TranslationTokenizer(TokenizersBackend):
+class TranslationTokenizer(OwnBackend):
     """A pair of `tokenizers` backends behind the interface of a transformers tokenizer.
 
     `len(tok)` and `get_vocab()` speak of the source vocabulary, `target_vocab_size` and `get_target_vocab()` of the
@@ -114,8 +113,6 @@ class TranslationTokenizer(TokenizersBackend):
         self.lowercase = lowercase
         self.source_lang = source_lang
         self.target_lang = target_lang
-        for name, token in SPECIAL_TOKENS.items():
-            kwargs.setdefault(name, token)
         super().__init__(
             *args,
             shared_vocabulary=shared_vocabulary,
@@ -125,9 +122,6 @@ class TranslationTokenizer(TokenizersBackend):
             target_lang=target_lang,
             **kwargs,
         )
-        # How it was loaded is no property of the tokenizer; saved, it would make a reloaded copy's files differ.
-        for name in ("is_local", "local_files_only"):
-            self.init_kwargs.pop(name, None)
 
     @classmethod
     def train(
@@ -214,11 +208,6 @@ class TranslationTokenizer(TokenizersBackend):
             **({} if model_max_length is None else {"model_max_length": model_max_length}),
         )
 
-    @classmethod
-    def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:
-        """Hand the files through: a class with its own `__init__` would otherwise lose normaliser and decoder."""
-        return kwargs
-
     # ---- which vocabulary is spoken; per thread, so that one thread's targets are not another's sources
 
     @property
@@ -261,22 +250,9 @@ class TranslationTokenizer(TokenizersBackend):
         with self._speaking(target=False):
             return super().__call__(*args, **kwargs)
 
-    def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **kwargs: Any) -> BatchEncoding:
-        if isinstance(text, list | tuple) and not text and not kwargs.get("is_split_into_words"):
-            return BatchEncoding({name: [] for name in self.model_input_names})
-        text, text_pair = composed(text), composed(text_pair)
+    def _encode_plus(self, *args: Any, **kwargs: Any) -> BatchEncoding:
         with self._backend_lock:
-            try:
-                return super()._encode_plus(text, text_pair, *args, **kwargs)
-            except (TypeError, UnicodeEncodeError) as error:
-                wrong = first_unreadable(text) or first_unreadable(text_pair)
-                if wrong is None:
-                    raise
-                raise ValueError(f"{wrong}; every text must be a string of valid Unicode") from error
-            finally:
-                # No property of the tokenizer: left there, it would change saved files and the keys of data caches.
-                self._tokenizer.no_truncation()
-                self._tokenizer.no_padding()
+            return super()._encode_plus(*args, **kwargs)
 
     def _convert_encoding(
         self, encoding: Encoding, *args: Any, **kwargs: Any
@@ -404,56 +380,6 @@ class TranslationTokenizer(TokenizersBackend):
         if os.path.isfile(target_file):  # left by another tokenizer, it would go to the Hub with this one
             os.remove(target_file)
         return files
-
-
-def readable_token(token: str) -> str:
-    """`token` without the marks for spaces (`▁Haus` and `￭(￭` become `Haus` and `(`); a bare space as `␣`."""
-    return token.replace(SPACE_MARK, "").replace(JOINER, "") or VISIBLE_SPACE
-
-
-def composed(text: Any) -> Any:
-    """Strings in NFC, inside lists too; the backends normalise as well but then report wrong offsets."""
-    if isinstance(text, str):
-        return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
-    if isinstance(text, list | tuple):
-        return type(text)(composed(item) for item in text) if type(text) in (list, tuple) else text
-    return text
-
-
-def first_unreadable(text: Any, where: str = "the text") -> str | None:
-    """Describe the first element of `text` that is no string of valid Unicode."""
-    if text is None and where == "the text":
-        return None
-    if isinstance(text, list | tuple):
-        return next(filter(None, (first_unreadable(item, f"text {i}") for i, item in enumerate(text))), None)
-    if not isinstance(text, str):
-        return f"{where} is {type(text).__name__} ({text!r:.60})"
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        return f"{where} holds a lone surrogate at character {error.start}"
-    return None
-
-
-def spans_without_marks(tokens: list[str], spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The characters that each token itself covers, without the space or the neighbour that its mark was made from.
-
-    The backends count an inserted mark as a part of the character beside it: of the one before a left joiner (also
-    where the mark it is joined to is unknown), and of the first one for the `▁` at the start of a text.
-    """
-    trimmed, previous_end = [], 0
-    for token, (start, end) in zip(tokens, spans, strict=True):
-        if token == SPACE_MARK:
-            start, end = (start, start)
-        elif token.startswith(SPACE_MARK) and end - start == len(token):
-            start += 1
-        elif token.startswith(JOINER) and end - start > 1:
-            start = end - 1
-        elif start < previous_end < end:
-            start = previous_end
-        previous_end = end
-        trimmed.append((start, end))
-    return trimmed
 
 
 def _raw_positions(text: str) -> list[int]:

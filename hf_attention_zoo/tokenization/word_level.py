@@ -26,13 +26,24 @@ _BEFORE_ATTACHED_MARK = rf"(?<=\S)(?=(?!{_INSIDE_A_WORD}){_MARK})"
 _AFTER_ATTACHED_MARK = rf"(?<=\A{_MARK}|[ {JOINER}]{_MARK})(?=[^ {JOINER}\p{{P}}\p{{S}}])"
 
 
+def learn_words(
+    backend: Tokenizer, texts: Iterable[str], *, vocab_size: int, min_frequency: int, special_tokens: Iterable[str]
+) -> Tokenizer:
+    """Give a word-level backend the special tokens and the most frequent words of `texts`, as it splits them.
+
+    Equal counts are ordered alphabetically, so the same texts always give the same ids.
+    """
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=vocab_size, min_frequency=min_frequency, special_tokens=list(special_tokens), show_progress=False
+    )
+    backend.train_from_iterator(texts, trainer)
+    return backend
+
+
 def train_word_level(
     texts: Iterable[str], *, vocab_size: int, lowercase: bool = False, min_frequency: int = 1
 ) -> Tokenizer:
-    """A backend whose vocabulary is the four special tokens and the `vocab_size - 4` most frequent words of `texts`.
-
-    Equal counts are ordered alphabetically, so the same text always gives the same ids.
-    """
+    """A backend with the four special tokens and the `vocab_size - 4` most frequent words of `texts`."""
     backend = Tokenizer(models.WordLevel(unk_token=SPECIAL_TOKENS["unk_token"]))
     steps: list[normalizers.Normalizer] = [normalizers.Lowercase()] if lowercase else []
     steps += [
@@ -54,15 +65,7 @@ def train_word_level(
             decoders.Replace(JOINER, ""),
         ]
     )
-    trainer = trainers.WordLevelTrainer(
-        vocab_size=vocab_size,
-        min_frequency=min_frequency,
-        special_tokens=list(SPECIAL_TOKENS.values()),
-        show_progress=False,
-    )
-    backend.train_from_iterator(texts, trainer)
-    end_sentences_with_eos(backend)
-    return backend
+    return _ending_with_eos(backend, texts, vocab_size, min_frequency)
 
 
 def train_symbols(
@@ -78,12 +81,11 @@ def train_symbols(
     backend.normalizer = normalizers.Sequence([*steps, normalizers.NFC()])
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     backend.decoder = decoders.WordPiece(prefix=_NO_PREFIX, cleanup=False)
-    trainer = trainers.WordLevelTrainer(
-        vocab_size=vocab_size,
-        min_frequency=min_frequency,
-        special_tokens=list(SPECIAL_TOKENS.values()),
-        show_progress=False,
-    )
-    backend.train_from_iterator(texts, trainer)
+    return _ending_with_eos(backend, texts, vocab_size, min_frequency)
+
+
+def _ending_with_eos(backend: Tokenizer, texts: Iterable[str], vocab_size: int, min_frequency: int) -> Tokenizer:
+    tokens = SPECIAL_TOKENS.values()
+    learn_words(backend, texts, vocab_size=vocab_size, min_frequency=min_frequency, special_tokens=tokens)
     end_sentences_with_eos(backend)
     return backend

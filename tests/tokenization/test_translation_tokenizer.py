@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import DataCollatorForSeq2Seq
 
-from hf_attention_zoo.tokenization.translation_tokenizer import TranslationTokenizer, readable_token
+from hf_attention_zoo.tokenization.surfaces import readable_token
+from hf_attention_zoo.tokenization.translation_tokenizer import TranslationTokenizer
 
 KOREAN = [
     "흰 개가 달린다.",
