@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput, Seq2SeqModelOutput
 from transformers.utils import can_return_tuple
 
@@ -64,13 +64,6 @@ class EncoderDecoderBody(TwoVocabularies):
     encoder: Any
     decoder: Any
     config: Any
-
-    def get_input_embeddings(self) -> nn.Module:
-        """The source table."""
-        return self.encoder.embed_tokens
-
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        self.encoder.embed_tokens = value
 
     def earlier_states(self, outputs: Any, begun: bool) -> Any:
         """What an earlier encoder call returned, in the form that the encoder gives; see `EncoderStates.of`."""

@@ -13,6 +13,13 @@ class TwoVocabularies:
     or, where the sizes differ, says which to call.
     """
 
+    def get_input_embeddings(self) -> nn.Module:
+        """The source table."""
+        return self.get_encoder().embed_tokens
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        self.get_encoder().embed_tokens = value
+
     def get_decoder_input_embeddings(self) -> nn.Module:
         """The target table."""
         return self.get_decoder().embed_tokens

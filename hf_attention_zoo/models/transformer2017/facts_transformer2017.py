@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hf_attention_zoo.models.transformer2017.parsing_recipes import PARSING_RECIPES
+from hf_attention_zoo.models.transformer2017.parsing_recipes import AS_THE_PAPER_TRAINS, PARSING_RECIPES
 from hf_attention_zoo.recurrent.small_recipes import small_recipes
 
 BIBTEX = """@inproceedings{vaswani2017attention,
@@ -130,23 +130,13 @@ def _paper(description: str, config: dict[str, Any], steps: int, averaged: int) 
         "generation": _SEARCH,
         "data": {"max_source_length": 256, "max_target_length": 256},
         "training": {
-            "max_tokens_per_batch": 25_000,
-            "noam_schedule": True,
+            **AS_THE_PAPER_TRAINS,
             "learning_rate": 1.0,
             "warmup_steps": 4000,
-            "adam_beta1": 0.9,
-            "adam_beta2": 0.98,
-            "adam_epsilon": 1e-9,
-            "weight_decay": 0.0,
-            "max_grad_norm": 0.0,
-            "label_smoothing_factor": 0.1,
-            "label_smoothing_distribution": "other_classes",
             "max_steps": steps,
-            "save_strategy": "steps",
             "save_steps": 1500 if averaged == 5 else 600,
             "save_total_limit": averaged,
             "average_last_checkpoints": averaged,
-            "logging_steps": 100,
         },
     }
 
@@ -172,9 +162,7 @@ def _small_recipes() -> dict[str, dict[str, Any]]:
     for name, (size, rate, warmup) in pieces.items():
         recipe = recipes[name]
         recipe["tokenizer"] = {"kind": "subword", "vocab_size": size, "shared": True}
-        recipe["training"].update(
-            learning_rate=rate, warmup_steps=warmup, lr_scheduler_type="linear", adam_beta2=0.98, adam_epsilon=1e-9
-        )
+        recipe["training"].update(learning_rate=rate, warmup_steps=warmup, adam_beta2=0.98, adam_epsilon=1e-9)
     recipes["quickstart-names"]["description"] = "emoji names, about five minutes on two cores"
     return recipes
 

@@ -283,13 +283,6 @@ class Transformer2017Model(SharedTable, Transformer2017PreTrainedModel):
         self.decoder = Transformer2017Decoder(config)
         self.post_init()
 
-    def get_input_embeddings(self) -> nn.Module:
-        """The source table."""
-        return self.encoder.embed_tokens
-
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        self.encoder.embed_tokens = value
-
     @can_return_tuple
     @deprecate_kwarg("past_key_values", "5.40.0", new_name="cache")
     def forward(

@@ -7,6 +7,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from hf_attention_zoo.recurrent.small_recipes import adam
+
+# Section 5.3 and 5.4, which every recipe of the paper has: Adam, its rate, smoothed labels and no clipping.
+AS_THE_PAPER_TRAINS: dict[str, Any] = {
+    "max_tokens_per_batch": 25_000,
+    "noam_schedule": True,
+    "adam_beta1": 0.9,
+    "adam_beta2": 0.98,
+    "adam_epsilon": 1e-9,
+    "weight_decay": 0.0,
+    "max_grad_norm": 0.0,
+    "label_smoothing_factor": 0.1,
+    "label_smoothing_distribution": "other_classes",
+    "save_strategy": "steps",
+    "logging_steps": 100,
+}
+
 
 def _tokenizer(pieces: int, symbols: int) -> dict[str, Any]:
     return {
@@ -36,26 +53,16 @@ PARSING_RECIPES: dict[str, dict[str, Any]] = {
         "tokenizer": _tokenizer(16_000, 1000),
         "generation": {"num_beams": 21, "gnmt_length_penalty": 0.3, "max_length_beyond_source": 300},
         "training": {
-            "max_tokens_per_batch": 25_000,
-            "noam_schedule": True,
+            **AS_THE_PAPER_TRAINS,
             "learning_rate": 0.5,
             "warmup_steps": 16_000,
-            "adam_beta1": 0.9,
-            "adam_beta2": 0.98,
-            "adam_epsilon": 1e-9,
-            "weight_decay": 0.0,
-            "max_grad_norm": 0.0,
-            "label_smoothing_factor": 0.1,
-            "label_smoothing_distribution": "other_classes",
             "max_steps": 100_000,
             "eval_strategy": "steps",
             "eval_steps": 1500,
-            "save_strategy": "steps",
             "save_steps": 1500,
             "save_total_limit": 5,
             "average_last_checkpoints": 5,
             "predict_with_generate": False,
-            "logging_steps": 100,
         },
     },
     "parsing": {
@@ -72,24 +79,12 @@ PARSING_RECIPES: dict[str, dict[str, Any]] = {
         "generation": {"num_beams": 4, "gnmt_length_penalty": 0.3},
         "data": {"max_target_length": 250},
         "training": {
-            "max_tokens_per_batch": 2000,
-            "learning_rate": 2e-3,
-            "lr_scheduler_type": "linear",
+            **adam(2e-3, max_tokens=2000, epochs=12, logging_steps=50),
             "warmup_steps": 200,
             "adam_beta2": 0.98,
             "adam_epsilon": 1e-9,
-            "weight_decay": 0.0,
-            "label_smoothing_factor": 0.1,
-            "max_grad_norm": 1.0,
-            "per_device_eval_batch_size": 64,
-            "eval_strategy": "epoch",
-            "save_strategy": "epoch",
-            "save_total_limit": 2,
-            "load_best_model_at_end": True,
             "metric_for_best_model": "loss",
             "predict_with_generate": False,
-            "num_train_epochs": 12,
-            "logging_steps": 50,
         },
     },
 }
