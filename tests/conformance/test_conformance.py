@@ -21,7 +21,6 @@ overridden, and why:
 from __future__ import annotations
 
 import copy
-import re
 import sys
 import unittest
 from pathlib import Path
@@ -36,7 +35,7 @@ from hf_attention_zoo.registry import Architecture
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from upstream_mixins import Unavailable, make_importable
+from upstream_cases import declare_markers, run_case
 
 SEQ2SEQ = "AutoModelForSeq2SeqLM"
 SIZE, BATCH, LENGTH = 16, 3, 7
@@ -75,9 +74,7 @@ class TinyInputs:
 
 def build_case(row: Architecture, config: pytest.Config) -> type[unittest.TestCase]:
     """A test case of transformers' mixins for one row."""
-    for path in make_importable().rglob("*.py"):  # their markers are not declared here
-        for name in set(re.findall(r"\bmark\.(\w+)", path.read_text(encoding="utf-8"))):
-            config.addinivalue_line("markers", f"{name}: of transformers")
+    declare_markers(config)
     from upstream_tests.generation.test_utils import GenerationTesterMixin
     from upstream_tests.test_configuration_common import ConfigTester
     from upstream_tests.test_modeling_common import ModelTesterMixin
@@ -166,15 +163,4 @@ def build_case(row: Architecture, config: pytest.Config) -> type[unittest.TestCa
     "row", [row for row in list_architectures() if SEQ2SEQ in row.models], ids=lambda row: row.model_type
 )
 def test_the_model_passes_transformers_own_tests(row: Architecture, request: pytest.FixtureRequest) -> None:
-    try:
-        case = build_case(row, request.config)
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    result = unittest.TestResult()
-    unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
-    for test, reason in result.skipped:
-        print(f"skipped {test}: {reason}")
-    print(f"{result.testsRun} run, {len(result.skipped)} of them skipped themselves")
-    wrong = [f"{test}\n{trace}" for test, trace in [*result.failures, *result.errors]]
-    assert not wrong, "\n\n".join(wrong)
-    assert result.testsRun - len(result.skipped) >= 50
+    run_case(lambda: build_case(row, request.config))

@@ -10,8 +10,6 @@ One of their tests is overridden; those that skip themselves say why (run with `
 
 from __future__ import annotations
 
-import copy
-import re
 import sys
 import unittest
 from pathlib import Path
@@ -19,13 +17,12 @@ from typing import Any
 
 import pytest
 import torch
-from transformers.models.auto import modeling_auto
 
 from hf_attention_zoo import get_architecture
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from upstream_mixins import Unavailable, make_importable
+from upstream_cases import classifier_case, run_case
 
 ROW = get_architecture("self_attentive")
 BATCH, LENGTH = 3, 7
@@ -55,43 +52,10 @@ class TinyTexts:
 
 def build_case(pairs: bool, config: pytest.Config) -> type[unittest.TestCase]:
     """A test case of transformers' mixins."""
-    for path in make_importable().rglob("*.py"):  # their markers are not declared here
-        for name in set(re.findall(r"\bmark\.(\w+)", path.read_text(encoding="utf-8"))):
-            config.addinivalue_line("markers", f"{name}: of transformers")
-    from upstream_tests.test_configuration_common import ConfigTester
-    from upstream_tests.test_modeling_common import ModelTesterMixin
+    shared = classifier_case(ROW, config, lambda: TinyTexts(pairs), ["hidden_size", "num_attention_heads"])
+    body, head = shared.all_model_classes
 
-    body, head = ROW.model_classes["AutoModel"], ROW.model_classes["AutoModelForSequenceClassification"]
-    # The mixins tell bodies from heads by class names in these static tables, and skip silently what they do not know.
-    modeling_auto.MODEL_MAPPING_NAMES[ROW.model_type] = body.__name__
-    modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES[ROW.model_type] = head.__name__
-
-    class ModelTest(ModelTesterMixin, unittest.TestCase):
-        all_model_classes = (body, head)
-        has_attentions = False
-        test_can_init_all_missing_weights_before_2023 = True  # else it is skipped, by a date in the config's file
-
-        def setUp(self) -> None:
-            self.model_tester = TinyTexts(pairs)
-            self.config_tester = ConfigTester(
-                self,
-                config_class=ROW.config_class,
-                common_properties=["hidden_size", "num_attention_heads"],
-                hidden_size=6,
-            )
-
-        def test_config(self) -> None:
-            self.config_tester.run_common_tests()
-            self.assertIs(self.config_tester.config_class, ROW.config_class)
-
-        def _prepare_for_class(
-            self, inputs: dict[str, Any], model_class: type, return_labels: bool = False
-        ) -> dict[str, Any]:
-            inputs = copy.deepcopy(inputs)
-            if return_labels and model_class is head:
-                inputs["labels"] = torch.zeros(BATCH, dtype=torch.long)
-            return inputs
-
+    class ModelTest(shared):
         def test_hidden_states_output(self) -> None:
             config, inputs = self.model_tester.prepare_config_and_inputs_for_common()
             for model_class in (body, head):
@@ -108,15 +72,4 @@ def build_case(pairs: bool, config: pytest.Config) -> type[unittest.TestCase]:
 @pytest.mark.slow
 @pytest.mark.parametrize("pairs", [False, True], ids=["texts", "pairs"])
 def test_the_self_attentive_model_passes_transformers_own_tests(pairs: bool, request: pytest.FixtureRequest) -> None:
-    try:
-        case = build_case(pairs, request.config)
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    result = unittest.TestResult()
-    unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
-    for test, reason in result.skipped:
-        print(f"skipped {test}: {reason}")
-    print(f"{result.testsRun} run, {len(result.skipped)} of them skipped themselves")
-    wrong = [f"{test}\n{trace}" for test, trace in [*result.failures, *result.errors]]
-    assert not wrong, "\n\n".join(wrong)
-    assert result.testsRun - len(result.skipped) >= 50
+    run_case(lambda: build_case(pairs, request.config))
