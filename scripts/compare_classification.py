@@ -19,9 +19,7 @@ the last states are read. Of architectures with several hops the table also has 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-import shutil
 import statistics
 import sys
 import time
@@ -32,7 +30,16 @@ from typing import Any
 
 import numpy as np
 import torch
-import yaml
+from comparison_rows import (
+    append_row,
+    drop_checkpoints,
+    flags_of,
+    folder_name,
+    mean_and_spread,
+    read_protocol,
+    read_rows,
+    rows_of,
+)
 from torch import Tensor, nn
 
 FIELDS = (
@@ -73,15 +80,7 @@ class Run:
 
     @property
     def folder(self) -> str:
-        words = "".join(letter if letter.isalnum() or letter == "-" else " " for letter in self.system).split()
-        return "_".join([self.dataset, *words, str(self.seed)])
-
-
-def read_protocol(path: Path) -> dict[str, Any]:
-    """The YAML file as a dict. Raises SystemExit if it is missing."""
-    if not path.is_file():
-        raise SystemExit(f"no such protocol: {path}")
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+        return folder_name(self.dataset, self.system, self.seed)
 
 
 def fits(settings: dict[str, Any], data: dict[str, Any]) -> bool:
@@ -101,24 +100,6 @@ def runs(protocol: dict[str, Any], paths: dict[str, str]) -> Iterator[Run]:
                 chance = settings["kind"] != "baseline"
                 if fits(settings, data) and (chance or number == 0):
                     yield Run(dataset, path, system, settings, seed if chance else WITHOUT_CHANCE)
-
-
-def read_rows(path: Path) -> list[dict[str, str]]:
-    """Rows of the results file, none if there is no file."""
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def append_row(path: Path, row: dict[str, Any]) -> None:
-    """One more row; the file gets its header with the first."""
-    fresh = not path.is_file()
-    with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        if fresh:
-            writer.writeheader()
-        writer.writerow(row)
 
 
 # ------------------------------------------------------------------------------------------------ baselines
@@ -324,12 +305,8 @@ def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> d
         **{f"tokenizer.{name}": protocol[name] for name in sorted(limits) if name in protocol},
         **{f"config.{name}": value for name, value in settings.get("config", {}).items()},
     }
-    arguments = [settings["model"]]
-    for name, value in flags.items():
-        if value is not None:
-            arguments += [f"--{name}", str(value).lower() if isinstance(value, bool) else str(value)]
     if not (folder / "training.json").is_file():
-        run_training(parse_run(arguments, command=command))
+        run_training(parse_run([settings["model"], *flags_of(flags)], command=command))
     facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     metrics = evaluate_classifier(folder, dataset=run.path, split="test", baselines=False)
     vectors = facts.get("word_vectors") or {}
@@ -345,24 +322,16 @@ def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> d
     )
 
 
-@torch.no_grad()
-def redundancy(folder: Path, dataset: str, batch_size: int = 64) -> float:
+def redundancy(folder: Path, dataset: str) -> float:
     """||A A^T - I||_F^2 of the weights A (hops, tokens) of a text, the mean over all texts of the test split."""
-    from hf_attention_zoo.data.labelled import load_labelled
+    from hf_attention_zoo.data.labelled import joined, load_labelled
+    from hf_attention_zoo.evaluation.hop_redundancy import measure_redundancy
     from hf_attention_zoo.evaluation.saved_model import load_checkpoint
-    from hf_attention_zoo.training.label_encoding import encode_texts
 
-    model, tokenizer = load_checkpoint(folder)
-    rows, values = load_labelled(dataset, splits=["test"])[0]["test"], []
-    for start in range(0, len(rows), batch_size):
-        batch = rows[start : start + batch_size]
-        encoded = encode_texts(tokenizer, batch["text"], batch.get("text_pair"))
-        padded = tokenizer.pad(dict(encoded), return_tensors="pt").to(model.device)
-        for weights in model(**padded, output_attentions=True).attentions:
-            hops = weights[:, :, 0].float()  # (B, R, T)
-            overlap = hops @ hops.transpose(1, 2) - torch.eye(hops.shape[1], device=hops.device)
-            values += overlap.square().sum((1, 2)).tolist()
-    return round(statistics.mean(values), 4)
+    rows = load_labelled(dataset, splits=["test"])[0]["test"]
+    names = [name for name in ("text", "text_pair") if name in rows.column_names]
+    texts = [{name: joined(row[name]) for name in names} for row in rows.select_columns(names)]
+    return round(measure_redundancy(*load_checkpoint(folder), texts, batch_size=64).penalty, 4)
 
 
 KINDS = {"baseline": score_baseline, "small": train_small, "zoo": train_zoo}
@@ -381,19 +350,9 @@ def run_all(protocol_file: Path, work: Path, paths: dict[str, str], only: str | 
         program = f"python scripts/compare_classification.py run scripts/comparisons/{protocol_file.name}"
         command = f'{program} --only "{run.name}"'
         row = KINDS[run.settings["kind"]](run, protocol, work, command)
-        append_row(table, row)
-        for checkpoint in (work / run.folder).glob("checkpoint-*"):
-            shutil.rmtree(checkpoint)
+        append_row(table, row, FIELDS)
+        drop_checkpoints(work / run.folder)
         print(f"=== accuracy {row['accuracy']} after {row['seconds']} s", flush=True)
-
-
-def mean_and_spread(rows: list[dict[str, str]], field: str, digits: int = 1) -> str:
-    """Mean and, of several seeds, the sample standard deviation; a dash where there is nothing."""
-    values = [float(row[field]) for row in rows if row[field]]
-    if not values:
-        return "-"
-    mean = f"{statistics.mean(values):.{digits}f}"
-    return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.{digits}f}"
 
 
 def markdown_tables(rows: list[dict[str, str]], protocol: dict[str, Any]) -> str:
@@ -421,10 +380,7 @@ def markdown_tables(rows: list[dict[str, str]], protocol: dict[str, Any]) -> str
 
 def write_table(protocol_file: Path) -> None:
     """The Markdown tables from the CSV file."""
-    rows = read_rows(protocol_file.with_suffix(".csv"))
-    if not rows:
-        raise SystemExit(f"no results in {protocol_file.with_suffix('.csv')}; make them with the command `run`")
-    text = markdown_tables(rows, read_protocol(protocol_file))
+    text = markdown_tables(rows_of(protocol_file), read_protocol(protocol_file))
     protocol_file.with_suffix(".md").write_text(text, encoding="utf-8")
     print(text)
 

@@ -14,9 +14,7 @@ table of means beside it.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-import shutil
 import statistics
 import sys
 from collections.abc import Iterator
@@ -24,7 +22,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
+from comparison_rows import (
+    append_row,
+    drop_checkpoints,
+    flags_of,
+    folder_name,
+    mean_and_spread,
+    read_protocol,
+    read_rows,
+    rows_of,
+)
 
 FIELDS = (
     "model",
@@ -65,15 +72,7 @@ class Run:
 
     @property
     def folder(self) -> str:
-        words = "".join(letter if letter.isalnum() or letter == "-" else " " for letter in self.variant).split()
-        return "_".join([self.model, *words, str(self.seed)])
-
-
-def read_protocol(path: Path) -> dict[str, Any]:
-    """The YAML file as a dict. Raises SystemExit if it is missing."""
-    if not path.is_file():
-        raise SystemExit(f"no such protocol: {path}")
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+        return folder_name(self.model, self.variant, self.seed)
 
 
 def runs(protocol: dict[str, Any]) -> Iterator[Run]:
@@ -83,24 +82,6 @@ def runs(protocol: dict[str, Any]) -> Iterator[Run]:
             for variant, changes in settings["variants"].items():
                 config = {**settings.get("config", {}), **changes}
                 yield Run(model, variant, seed, config, settings.get("training", {}))
-
-
-def read_rows(path: Path) -> list[dict[str, str]]:
-    """Rows of the results file, none if there is no file."""
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def append_row(path: Path, row: dict[str, Any]) -> None:
-    """One more row; the file gets its header with the first."""
-    fresh = not path.is_file()
-    with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        if fresh:
-            writer.writeheader()
-        writer.writerow(row)
 
 
 def shared_tokenizer(protocol: dict[str, Any], folder: Path) -> Path:
@@ -144,16 +125,11 @@ def train_and_score(run: Run, protocol: dict[str, Any], work: Path, command: str
         **training,
         **{f"config.{name}": value for name, value in run.config.items()},
     }
-    arguments = [run.model]
-    for name, value in flags.items():
-        if value is not None:
-            arguments += [f"--{name}", str(value).lower() if isinstance(value, bool) else str(value)]
     if not (folder / "training.json").is_file():
-        run_training(parse_run(arguments, command=command))
+        run_training(parse_run([run.model, *flags_of(flags)], command=command))
     facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     metrics = evaluate_checkpoint(folder, split="test", batch_size=64, **protocol["generation"])
-    for checkpoint in folder.glob("checkpoint-*"):
-        shutil.rmtree(checkpoint)
+    drop_checkpoints(folder)
     results, lengths = metrics["results"], metrics["bleu_by_source_length"]
     return {
         "model": run.model,
@@ -185,7 +161,7 @@ def run_all(protocol_file: Path, work: Path, only: str | None, limit: int | None
             f'python scripts/compare_translation.py run scripts/comparisons/{protocol_file.name} --only "{run.name}"'
         )
         row = train_and_score(run, protocol, work, command)
-        append_row(table, row)
+        append_row(table, row, FIELDS)
         print(f"=== BLEU {row['bleu']} after {row['seconds']} s", flush=True)
 
 
@@ -195,13 +171,6 @@ def by_variant(rows: list[dict[str, str]]) -> dict[tuple[str, str], list[dict[st
     for row in rows:
         groups.setdefault((row["model"], row["variant"]), []).append(row)
     return groups
-
-
-def mean_and_spread(rows: list[dict[str, str]], field: str) -> str:
-    """Mean and, of several seeds, the sample standard deviation."""
-    values = [float(row[field]) for row in rows]
-    mean = f"{statistics.mean(values):.1f}"
-    return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.1f}"
 
 
 def markdown_table(rows: list[dict[str, str]]) -> str:
@@ -235,12 +204,9 @@ def draw(protocol_file: Path, title: str | None) -> None:
     """The picture and the table from the CSV file."""
     from matplotlib.figure import Figure
 
-    table = protocol_file.with_suffix(".csv")
     protocol = read_protocol(protocol_file)
     order = list(dict.fromkeys((run.model, run.variant) for run in runs(protocol)))
-    rows = sorted(read_rows(table), key=lambda row: order.index((row["model"], row["variant"])))
-    if not rows:
-        raise SystemExit(f"no results in {table}; make them with the command `run`")
+    rows = sorted(rows_of(protocol_file), key=lambda row: order.index((row["model"], row["variant"])))
     counts = dict(part.split(":") for part in rows[0]["sentences_by_source_length"].split())
     buckets = sorted(counts, key=lambda bucket: int(bucket.rstrip("+").split("-")[0]))
     figure = Figure(figsize=(8.0, 5.0), layout="constrained")

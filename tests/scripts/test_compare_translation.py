@@ -15,6 +15,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "compare_translation.py"
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
+    sys.path.insert(0, str(SCRIPT.parent))  # as where a script is started
     specification = importlib.util.spec_from_file_location("compare_translation", SCRIPT)
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module

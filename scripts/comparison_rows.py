@@ -1,0 +1,76 @@
+"""What the comparisons share: a protocol in YAML, rows in the CSV file beside it, flags for one training, means."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import statistics
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+def read_protocol(path: Path) -> dict[str, Any]:
+    """The YAML file as a dict. Raises SystemExit if it is missing."""
+    if not path.is_file():
+        raise SystemExit(f"no such protocol: {path}")
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Rows of the results file, none if there is no file."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def rows_of(protocol_file: Path) -> list[dict[str, str]]:
+    """Rows of the protocol's results file. Raises SystemExit if there are none."""
+    rows = read_rows(protocol_file.with_suffix(".csv"))
+    if not rows:
+        raise SystemExit(f"no results in {protocol_file.with_suffix('.csv')}; make them with the command `run`")
+    return rows
+
+
+def append_row(path: Path, row: dict[str, Any], fields: Iterable[str]) -> None:
+    """One more row; the file gets its header with the first."""
+    fresh = not path.is_file()
+    with path.open("a", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fields, lineterminator="\n")
+        if fresh:
+            writer.writeheader()
+        writer.writerow(row)
+
+
+def folder_name(*parts: Any) -> str:
+    """A name for a run's folder: letters, digits and hyphens of the parts, joined by underscores."""
+    spaced = ("".join(letter if letter.isalnum() or letter in "-_" else " " for letter in str(part)) for part in parts)
+    return "_".join(word for part in spaced for word in part.split())
+
+
+def flags_of(settings: dict[str, Any]) -> list[str]:
+    """Settings as flags of `attention-zoo train`; None is left out."""
+    return [
+        word
+        for name, value in settings.items()
+        if value is not None
+        for word in (f"--{name}", str(value).lower() if isinstance(value, bool) else str(value))
+    ]
+
+
+def drop_checkpoints(folder: Path) -> None:
+    """Delete the states of a training that is finished and scored."""
+    for checkpoint in folder.glob("checkpoint-*"):
+        shutil.rmtree(checkpoint)
+
+
+def mean_and_spread(rows: list[dict[str, str]], field: str, digits: int = 1) -> str:
+    """Mean and, of several seeds, the sample standard deviation; a dash where there is nothing."""
+    values = [float(row[field]) for row in rows if row[field]]
+    if not values:
+        return "-"
+    mean = f"{statistics.mean(values):.{digits}f}"
+    return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.{digits}f}"
