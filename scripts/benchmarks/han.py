@@ -14,11 +14,11 @@ little. Shapes: B documents, S sentences, T words, M = 2 hidden units.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from benchmark_parts import processor_rounds, run_reader
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -111,17 +111,6 @@ def batch_of(sizes: dict[str, int], share: float) -> dict[str, Tensor]:
     return {"input_ids": ids.view(mask.shape) * mask, "attention_mask": mask.long(), "labels": labels}
 
 
-def interleave(cases: dict[str, Callable[[], None]], repeats: int) -> dict[str, list[float]]:
-    """Seconds of the processor of each case in each round, after one round that does not count."""
-    seconds: dict[str, list[float]] = {name: [] for name in cases}
-    for _ in range(repeats + 1):
-        for name, case in cases.items():
-            start = time.process_time()
-            case()
-            seconds[name].append(time.process_time() - start)
-    return {name: times[1:] for name, times in seconds.items()}
-
-
 def measure_padding(rows_of: Callable[..., list[dict[str, Any]]], repeats: int) -> list[dict[str, Any]]:
     """One row for each candidate, share of padding, and training step or forward pass; on one thread."""
     torch.set_num_threads(1)
@@ -135,20 +124,15 @@ def measure_padding(rows_of: Callable[..., list[dict[str, Any]]], repeats: int) 
             "zoo, words one by one": build_model(sizes, dropout=1e-6),
         }
 
-        def run(module: nn.Module, batch: dict[str, Tensor], train: bool) -> None:
-            module.zero_grad()
-            with torch.set_grad_enabled(train):
-                made = module(**batch)
-                if train:
-                    (made if isinstance(made, Tensor) else made.loss).backward()
-
         for share in SHARES:
             batch = batch_of(sizes, share)
             pads = round(1 - batch["attention_mask"].float().mean().item(), 2)
             for kind in ("training", "forward"):
                 cases = {
-                    case: lambda module=module, batch=batch, kind=kind: run(module, batch, kind == "training")
+                    case: lambda module=module, batch=batch, kind=kind: run_reader(module, batch, kind == "training")
                     for case, module in candidates.items()
                 }
-                rows += rows_of(interleave(cases, repeats), "packed", {"sizes": name, "pads": pads, "kind": kind})
+                rows += rows_of(
+                    processor_rounds(cases, repeats), "packed", {"sizes": name, "pads": pads, "kind": kind}
+                )
     return rows

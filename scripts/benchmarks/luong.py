@@ -11,6 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 import torch
+from benchmark_parts import product
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -113,10 +114,6 @@ def decoding_products(
     Keys are projected once and shared by the beams, and so are the source's states.
     """
     rows, gates = batch * beams, 4 * hidden
-
-    def product(height: int, inner: int, width: int) -> Callable[[], None]:
-        left, right = torch.randn(height, inner), torch.randn(width, inner)
-        return lambda: functional.linear(left, right)
 
     def attention() -> list[Callable[[], None]]:
         queries, vectors = torch.randn(batch, beams, hidden), torch.randn(batch, source, hidden)

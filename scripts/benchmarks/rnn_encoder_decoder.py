@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+from benchmark_parts import product
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -96,10 +97,6 @@ def decoding_products(
 ) -> dict[str, Callable[[], None]]:
     """Matrix products of beam search and nothing else: no gates, softmax, ranking or copies. c is projected once."""
     rows, gates = batch * beams, 3 * hidden
-
-    def product(height: int, inner: int, width: int) -> Callable[[], None]:
-        left, right = torch.randn(height, inner), torch.randn(width, inner)
-        return lambda: functional.linear(left, right)
 
     read = product(batch * source, embedding, gates)
     read_step = product(batch, hidden, gates)

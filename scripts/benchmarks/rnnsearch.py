@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+from benchmark_parts import product
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -109,10 +110,6 @@ def decoding_products(
     that the model does, whose contexts are projected once per annotation instead of once per hypothesis and step.
     """
     rows, double, gates = batch * beams, 2 * hidden, 3 * hidden
-
-    def product(height: int, inner: int, width: int) -> Callable[[], None]:
-        left, right = torch.randn(height, inner), torch.randn(width, inner)
-        return lambda: functional.linear(left, right)
 
     def mixture(width: int) -> Callable[[], None]:
         weights, vectors = torch.randn(batch, beams, source), torch.randn(batch, source, width)

@@ -9,12 +9,12 @@ Shapes: B texts, S positions, R hops, U = 2 hidden cells.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
+from benchmark_parts import processor_rounds, run_reader
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -104,17 +104,6 @@ def batch_of(sizes: dict[str, int], share: float) -> dict[str, Tensor]:
     return {"input_ids": ids * mask, "attention_mask": mask.long(), "labels": labels}
 
 
-def interleave(cases: dict[str, Callable[[], None]], repeats: int) -> dict[str, list[float]]:
-    """Seconds of the processor of each case in each round, after one round that does not count."""
-    seconds: dict[str, list[float]] = {name: [] for name in cases}
-    for _ in range(repeats + 1):
-        for name, case in cases.items():
-            start = time.process_time()
-            case()
-            seconds[name].append(time.process_time() - start)
-    return {name: times[1:] for name, times in seconds.items()}
-
-
 @contextmanager
 def one_stride() -> Iterator[None]:
     """The zoo's BiLSTM without leaving texts behind that have ended."""
@@ -134,16 +123,9 @@ def measure_padding(rows_of: Callable[..., list[dict[str, Any]]], repeats: int) 
         torch.manual_seed(0)
         zoo, grid, packed = build_model(sizes), LibraryBiLSTM(sizes, packed=False), PackedZoo(sizes)
 
-        def run(module: nn.Module, batch: dict[str, Tensor], train: bool) -> None:
-            module.zero_grad()
-            with torch.set_grad_enabled(train):
-                made = module(**batch)
-                if train:
-                    (made if isinstance(made, Tensor) else made.loss).backward()
-
         def run_in_one_stride(module: nn.Module, batch: dict[str, Tensor], train: bool) -> None:
             with one_stride():
-                run(module, batch, train)
+                run_reader(module, batch, train)
 
         for share in SHARES:
             batch = batch_of(sizes, share)
@@ -151,10 +133,10 @@ def measure_padding(rows_of: Callable[..., list[dict[str, Any]]], repeats: int) 
             for kind in ("training", "forward"):
                 arguments = (batch, kind == "training")
                 cases = {
-                    "bound": lambda grid=grid, arguments=arguments: run(grid, *arguments),
-                    "zoo": lambda zoo=zoo, arguments=arguments: run(zoo, *arguments),
+                    "bound": lambda grid=grid, arguments=arguments: run_reader(grid, *arguments),
+                    "zoo": lambda zoo=zoo, arguments=arguments: run_reader(zoo, *arguments),
                     "zoo, one stride": lambda zoo=zoo, arguments=arguments: run_in_one_stride(zoo, *arguments),
-                    "zoo, packed": lambda packed=packed, arguments=arguments: run(packed, *arguments),
+                    "zoo, packed": lambda packed=packed, arguments=arguments: run_reader(packed, *arguments),
                 }
-                rows += rows_of(interleave(cases, repeats), "bound", {"sizes": name, "pads": real, "kind": kind})
+                rows += rows_of(processor_rounds(cases, repeats), "bound", {"sizes": name, "pads": real, "kind": kind})
     return rows
