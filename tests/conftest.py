@@ -2,8 +2,9 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("HF_DATASETS_OFFLINE", "1")
@@ -88,3 +89,18 @@ def pair_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [json.dumps({"source": source, "target": target}) for source, target in PAIRS]
     (folder / "test.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_han() -> Callable[..., tuple["PreTrainedModel", "PreTrainedTokenizerBase"]]:
+    """Makes a random HAN whose attention is not flat, in evaluation mode, and the tokenizer of some texts."""
+    from hf_attention_zoo import HANConfig, HANForSequenceClassification, HierarchicalTokenizer
+
+    def make(texts: list[str], seed: int, **changes: Any) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase"]:
+        tokenizer = HierarchicalTokenizer.train(texts, vocab_size=60)
+        torch.manual_seed(seed)
+        sizes = {"vocab_size": len(tokenizer), "embedding_size": 8, "hidden_size": 6, "attention_size": 8}
+        config = HANConfig(**sizes, initializer_range=1.0, **changes)
+        return HANForSequenceClassification(config).eval(), tokenizer
+
+    return make

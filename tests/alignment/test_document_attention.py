@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import matplotlib.image
 import numpy as np
@@ -18,18 +20,8 @@ TEXTS = ["It was <b>good</b> & cheap. Really good!", "", "이 영화는 좋았�
 
 
 @pytest.fixture(scope="module")
-def classifier() -> tuple[HANForSequenceClassification, HierarchicalTokenizer]:
-    tokenizer = HierarchicalTokenizer.train(TEXTS, vocab_size=60)
-    torch.manual_seed(1)
-    config = HANConfig(
-        vocab_size=len(tokenizer),
-        embedding_size=8,
-        hidden_size=6,
-        attention_size=8,
-        num_labels=3,
-        initializer_range=1.0,
-    )
-    return HANForSequenceClassification(config), tokenizer
+def classifier(tiny_han: Callable[..., Any]) -> tuple[HANForSequenceClassification, HierarchicalTokenizer]:
+    return tiny_han(TEXTS, seed=1, num_labels=3)
 
 
 @pytest.fixture

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from transformers import pipeline
 from transformers.pipelines import base
 
-from hf_attention_zoo import HANConfig, HANForSequenceClassification, HierarchicalTokenizer
 from hf_attention_zoo.pipelines.ragged_documents import pad_documents
 
 TEXTS = [
@@ -22,21 +23,11 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, tiny_han: Callable[..., Any]) -> Path:
     folder = tmp_path_factory.mktemp("han")
-    tokenizer = HierarchicalTokenizer.train(TEXTS, vocab_size=60)
-    torch.manual_seed(0)
-    config = HANConfig(
-        vocab_size=len(tokenizer),
-        embedding_size=8,
-        hidden_size=6,
-        attention_size=8,
-        id2label={0: "bad", 1: "good"},
-        label2id={"bad": 0, "good": 1},
-        initializer_range=1.0,
-    )
-    HANForSequenceClassification(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    names = {0: "bad", 1: "good"}
+    for part in tiny_han(TEXTS, seed=0, id2label=names, label2id={name: index for index, name in names.items()}):
+        part.save_pretrained(folder)
     return folder
 
 

@@ -2,10 +2,13 @@
 
 import json
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # for what the tests of this folder share
 
 TINY = [
     *("--config.embedding_size", "8", "--config.hidden_size", "12"),

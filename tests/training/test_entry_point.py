@@ -4,40 +4,17 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, TrainerCallback
+from training_runs import StopAt, losses, train
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-from hf_attention_zoo.training.entry_point import TrainingResult, main, run_training
+from hf_attention_zoo.training.entry_point import main
 from hf_attention_zoo.training.output_folder import TrainingStopped
-from hf_attention_zoo.training.run_plan import parse_run
 from hf_attention_zoo.training.zoo_trainer import StopOnRequest
 
 Arguments = Callable[..., list[str]]
-
-
-def train(argv: list[str], *callbacks: TrainerCallback) -> TrainingResult:
-    return run_training(parse_run(argv, command="attention-zoo train ..."), say=lambda text: None, callbacks=callbacks)
-
-
-def losses(result: TrainingResult) -> list[float]:
-    return [entry["loss"] for entry in result.log_history if "loss" in entry]
-
-
-class StopAt(TrainerCallback):
-    """Asks for a stop as Ctrl-C does, at a given step."""
-
-    def __init__(self, step: int) -> None:
-        self.step = step
-
-    def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        if state.global_step == self.step - 1:
-            import os
-            import signal
-
-            os.kill(os.getpid(), signal.SIGINT)
 
 
 def test_a_run_leaves_a_folder_that_loads_and_says_what_was_done(tiny_run: Arguments, tmp_path: Path) -> None:

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, TrainerCallback, pipeline
+from training_runs import StopAt, losses, train
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 from hf_attention_zoo.evaluation.label_evaluation import evaluate_classifier, summary
-from hf_attention_zoo.training.entry_point import TrainingResult, run_training
 from hf_attention_zoo.training.output_folder import TrainingStopped
-from hf_attention_zoo.training.run_plan import parse_run
 
 SIZES = {
     "self_attentive": [
@@ -64,26 +63,6 @@ def label_run(labelled_folder: Path, tmp_path: Path) -> Arguments:
         return [*run, *SIZES[model], *FLAGS, *flags]
 
     return arguments
-
-
-def train(argv: list[str], *callbacks: TrainerCallback) -> TrainingResult:
-    return run_training(parse_run(argv, command="attention-zoo train ..."), say=lambda text: None, callbacks=callbacks)
-
-
-def losses(result: TrainingResult) -> list[float]:
-    return [entry["loss"] for entry in result.log_history if "loss" in entry]
-
-
-class StopAt(TrainerCallback):
-    def __init__(self, step: int) -> None:
-        self.step = step
-
-    def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        if state.global_step == self.step - 1:
-            import os
-            import signal
-
-            os.kill(os.getpid(), signal.SIGINT)
 
 
 @pytest.mark.parametrize("model", ["self_attentive", "han"])
