@@ -124,6 +124,10 @@ def export_onnx(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -> 
     config = AutoConfig.from_pretrained(source)
     if config.model_type != "transformer2017":
         raise ValueError(f"only transformer2017 is exported to ONNX, and this is a {config.model_type}")
+    if config.position_encoding == "learned":
+        raise ValueError(
+            "learned positions end, and a graph cannot say so; models with sinusoids (position_encoding) are exported"
+        )
     model = AutoModelForSeq2SeqLM.from_pretrained(source, dtype=torch.float32).eval()
     target.mkdir(parents=True, exist_ok=True)
     _write_graphs(model, target)

@@ -90,3 +90,6 @@ def test_other_models_and_folders_are_refused(tmp_path: Path, capsys: pytest.Cap
     assert "this is a rnnsearch" in capsys.readouterr().err
     assert main(["export", str(tmp_path / "model"), str(tmp_path / "model"), "--format", "onnx"]) == 2
     assert "not an empty folder" in capsys.readouterr().err
+    learned = saved_model(tmp_path / "learned", position_encoding="learned", max_position_embeddings=20)
+    assert main(["export", str(learned), str(tmp_path / "out"), "--format", "onnx"]) == 2
+    assert "learned positions" in capsys.readouterr().err and not (tmp_path / "out").exists()
