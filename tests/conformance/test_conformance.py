@@ -163,4 +163,6 @@ def build_case(row: Architecture, config: pytest.Config) -> type[unittest.TestCa
     "row", [row for row in list_architectures() if SEQ2SEQ in row.models], ids=lambda row: row.model_type
 )
 def test_the_model_passes_transformers_own_tests(row: Architecture, request: pytest.FixtureRequest) -> None:
-    run_case(lambda: build_case(row, request.config))
+    ran, wrong = run_case(lambda: build_case(row, request.config))
+    assert not wrong, "\n\n".join(wrong)
+    assert ran >= 50

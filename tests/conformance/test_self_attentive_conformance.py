@@ -72,4 +72,6 @@ def build_case(pairs: bool, config: pytest.Config) -> type[unittest.TestCase]:
 @pytest.mark.slow
 @pytest.mark.parametrize("pairs", [False, True], ids=["texts", "pairs"])
 def test_the_self_attentive_model_passes_transformers_own_tests(pairs: bool, request: pytest.FixtureRequest) -> None:
-    run_case(lambda: build_case(pairs, request.config))
+    ran, wrong = run_case(lambda: build_case(pairs, request.config))
+    assert not wrong, "\n\n".join(wrong)
+    assert ran >= 50

@@ -71,8 +71,12 @@ def classifier_case(
     return ClassifierTest
 
 
-def run_case(build: Callable[[], type[unittest.TestCase]]) -> None:
-    """Run every test of a case; what skips itself is printed with its reason, what fails fails here."""
+def run_case(build: Callable[[], type[unittest.TestCase]]) -> tuple[int, list[str]]:
+    """Run every test of a case; what skips itself is printed with its reason.
+
+    Returns:
+        How many did not skip themselves, and what went wrong.
+    """
     try:
         case = build()
     except Unavailable as reason:
@@ -83,5 +87,4 @@ def run_case(build: Callable[[], type[unittest.TestCase]]) -> None:
         print(f"skipped {test}: {reason}")
     print(f"{result.testsRun} run, {len(result.skipped)} of them skipped themselves")
     wrong = [f"{test}\n{trace}" for test, trace in [*result.failures, *result.errors]]
-    assert not wrong, "\n\n".join(wrong)
-    assert result.testsRun - len(result.skipped) >= 50
+    return result.testsRun - len(result.skipped), wrong
