@@ -11,6 +11,7 @@ these were made from packages of npm, PyPI and Debian is told in each sample's `
     {"id": ..., "label": name, "paragraphs": [[...]]}      doc_debian_section
     {"id": ..., "label_name": name, "text": ..., "rating"} sent_vader
     {"id": ..., "label": 0 or 1, "sentence1", "sentence2"} pair_debian_match
+    {"id": ..., "paragraphs": [[...]]}                     lm_debian
 
 Translations are written as they are; of labelled rows what is trained on: id, text (a list of sentences for a
 document), second text, name of the class, numbers. They keep their order and get no time stamp, so that the same input
@@ -33,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_attention_zoo.data.record_files import SPLITS, read_rows
-from hf_attention_zoo.data.samples import SAMPLES, LabelledSample, Sample, TranslationSample
+from hf_attention_zoo.data.samples import SAMPLES, LabelledSample, Sample, TextSample, TranslationSample
 
 Row = dict[str, Any]
 
@@ -60,9 +61,15 @@ def labelled_row(row: Row, sample: LabelledSample) -> Row:
     return {**ordered, **{name: row[name] for name in sample.numbers}}
 
 
+def document_row(row: Row, sample: TextSample) -> Row:
+    """A document of running text: id and paragraphs."""
+    return {"id": row["id"], "paragraphs": row["paragraphs"]}
+
+
 CANONICAL_ROW: dict[type[Sample], Callable[[Row, Any], Row]] = {
     TranslationSample: translation_row,
     LabelledSample: labelled_row,
+    TextSample: document_row,
 }
 
 
@@ -81,6 +88,8 @@ def texts_of(row: Row) -> list[str]:
     """Every text of a canonical row."""
     if "translation" in row:
         return list(row["translation"].values())
+    if "paragraphs" in row:
+        return [sentence for paragraph in row["paragraphs"] for sentence in paragraph]
     text = row["text"] if isinstance(row["text"], list) else [row["text"]]
     return [*text, *([row["text_pair"]] if "text_pair" in row else [])]
 

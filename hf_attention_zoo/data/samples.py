@@ -87,6 +87,14 @@ class LabelledSample(Sample):
     rows_said = "training texts"
 
 
+@dataclass(frozen=True, kw_only=True)
+class TextSample(Sample):
+    """Running text: documents as paragraphs of sentences."""
+
+    task = "language-modeling"
+    rows_said = "training documents"
+
+
 SAMPLES: tuple[Sample, ...] = (
     TranslationSample(
         name="translation_emoji_names",
@@ -209,11 +217,29 @@ SAMPLES: tuple[Sample, ...] = (
             "same section with like words, and a few of these fit after all. No published results exist for it."
         ),
     ),
+    TextSample(
+        name="lm_debian",
+        title="Running text: descriptions of Debian packages, 2.07 million words",
+        languages=("en",),
+        licence=DEBIAN_LICENCE,
+        source="Debian 12 (bookworm) main, English descriptions",
+        sizes={"train": 27272, "validation": 706, "test": 624},
+        sha256={
+            "train": "1808261f2a68aa0fd24845e46d121775bd553a0da1050d4eaef68b08cc47bb93",
+            "validation": "2971c40acc0627f4a7cd5ae6be0642c4e48c9b7d152e9bc0039306ff0958b7f3",
+            "test": "307d8eb22c3f9e6ce1096415bf9901dc42c955367d932d5d32f2c3d25390c9ec",
+        },
+        packing="xz",
+        dataset_card=(
+            "Descriptions of software, many names, versions and lists: enough to watch perplexity fall, far from a "
+            "general language model. No published results exist for it."
+        ),
+    ),
 )
 
 
 def list_samples(task: str | None = None) -> list[Sample]:
-    """All embedded data sets, or those for one task: "translation" or "text-classification"."""
+    """All embedded data sets, or those for one task: "translation", "text-classification" or "language-modeling"."""
     return [sample for sample in SAMPLES if task in (None, sample.task)]
 
 

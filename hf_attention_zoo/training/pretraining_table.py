@@ -1,0 +1,113 @@
+"""What each architecture learns from raw text: one row per architecture, one module per objective.
+
+`attention-zoo pretrain` runs every row: documents, tokenizer, examples, Trainer, perplexities. Recipes are plain data
+beside the model: `PRETRAINING_RECIPES` in `models/<name>/pretraining_<name>.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from torch.utils.data import IterableDataset
+
+from hf_attention_zoo.data.documents import Document
+from hf_attention_zoo.data.example_stream import Phase
+from hf_attention_zoo.registry import Architecture, load_object
+
+# model_type -> "module:class"
+OBJECTIVES: dict[str, str] = {
+    "bert2018": "hf_attention_zoo.training.masked_pairs:MaskedPairsObjective",
+    "gpt2018": "hf_attention_zoo.training.text_stretches:TextStretchesObjective",
+}
+
+
+class Objective(ABC):
+    """What is learnt from raw text. The methods are called in the order in which they stand here.
+
+    Attributes:
+        auto_class: the Auto class of the model that is trained.
+        shown: validation numbers that the command prints.
+        settings: the names and defaults of what a recipe, a run file or `--objective.NAME` may set.
+    """
+
+    auto_class: ClassVar[str]
+    shown: ClassVar[tuple[str, ...]] = ("loss", "perplexity")
+    settings: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, row: Architecture, **settings: Any) -> None:
+        unknown = sorted(set(settings) - set(self.settings))
+        if unknown:
+            raise ValueError(
+                f"{type(self).__name__} has no setting {', '.join(unknown)}; it has "
+                f"{', '.join(f'{name} (default {value!r})' for name, value in self.settings.items()) or 'none'}"
+            )
+        self.row = row
+        self.chosen: dict[str, Any] = {**self.settings, **settings}
+
+    def train_tokenizer(self, documents: Iterable[Document], **options: Any) -> Any:
+        """A tokenizer learnt from the sentences, read once.
+
+        Args:
+            documents: lists of sentences.
+            options: keywords of the tokenizer's own `train`.
+        """
+        return self.row.tokenizer_class.train((line for document in documents for line in document), **options)
+
+    def config_fields(self, tokenizer: Any, longest: int) -> dict[str, Any]:
+        """Fields of a new model's config that follow from the tokenizer and the longest example; they win."""
+        return {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
+
+    @abstractmethod
+    def dataset(
+        self,
+        documents: Iterable[Document],
+        tokenizer: Any,
+        *,
+        seed: int,
+        batch_size: int,
+        phases: Sequence[Phase],
+        cache_dir: str | Path,
+    ) -> IterableDataset:
+        """Endless training examples, a function of the seed alone (see `ExampleStream`, whose `start_at` lets a run
+        go on without reading again what it has seen).
+
+        Args:
+            documents: may be read more than once.
+            batch_size: examples of a batch of one process.
+            phases: lengths in tokens and how many examples they have.
+            cache_dir: a folder for encoded text; what is there already is taken if it fits.
+        """
+
+    @abstractmethod
+    def collator(self, tokenizer: Any) -> Callable[[list[dict[str, Any]]], dict[str, Any]]:
+        """Examples -> padded tensors, `labels` among them."""
+
+    @abstractmethod
+    def evaluate(
+        self, model: Any, tokenizer: Any, documents: Iterable[Document], *, length: int, batch_size: int
+    ) -> dict[str, float]:
+        """Numbers on held-out text, without randomness: `loss` and `perplexity` at least.
+
+        Args:
+            model: in evaluation mode.
+            documents: held-out text.
+            length: tokens of an example at most.
+        """
+
+
+def objective_class(row: Architecture) -> type[Objective]:
+    """The objective of an architecture. Raises ValueError if it has none."""
+    if row.model_type not in OBJECTIVES:
+        raise ValueError(
+            f"{row.model_type} is not pre-trained on raw text; {' and '.join(OBJECTIVES)} are. Train it with "
+            f"`attention-zoo train {row.model_type}`"
+        )
+    return load_object(OBJECTIVES[row.model_type])
+
+
+def pretraining_recipes(row: Architecture) -> dict[str, dict[str, Any]]:
+    """The named settings of an architecture's pre-training."""
+    return load_object(f"hf_attention_zoo.models.{row.model_type}.pretraining_{row.model_type}:PRETRAINING_RECIPES")
