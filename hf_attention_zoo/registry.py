@@ -30,7 +30,7 @@ class Architecture:
         title, year, paper, authors: of the paper; `paper` is an arXiv id or an ACL anthology id.
         tasks: pipeline tasks that the trained model serves.
         models: Auto class name -> model class name(s) in the modeling file.
-        tokenizer, processor: "module:name", or None.
+        tokenizer, image_processor, processor: "module:name", or None.
         aligner: "module:name" of the function behind `hf_attention_zoo.align` for this architecture.
     """
 
@@ -43,6 +43,7 @@ class Architecture:
     tasks: tuple[str, ...]
     models: dict[str, str] = field(hash=False)
     tokenizer: str | None = None
+    image_processor: str | None = None
     processor: str | None = None
     aligner: str | None = None
 
@@ -64,6 +65,10 @@ class Architecture:
     @property
     def tokenizer_class(self) -> type[Any] | None:
         return None if self.tokenizer is None else load_object(self.tokenizer)
+
+    @property
+    def image_processor_class(self) -> type[Any] | None:
+        return None if self.image_processor is None else load_object(self.image_processor)
 
     @property
     def processor_class(self) -> type[Any] | None:
@@ -165,6 +170,31 @@ ARCHITECTURES: tuple[Architecture, ...] = (
         models={"AutoModel": "LuongModel", "AutoModelForSeq2SeqLM": "LuongForConditionalGeneration"},
         tokenizer=TRANSLATION_TOKENIZER,
         aligner=SEQ2SEQ_ALIGNER,
+    ),
+    Architecture(
+        model_type="show_attend_tell",
+        prefix="ShowAttendTell",
+        title="Show, Attend and Tell: Neural Image Caption Generation with Visual Attention",
+        year=2015,
+        paper="1502.03044",
+        authors=(
+            "Kelvin Xu",
+            "Jimmy Lei Ba",
+            "Ryan Kiros",
+            "Kyunghyun Cho",
+            "Aaron Courville",
+            "Ruslan Salakhutdinov",
+            "Richard S. Zemel",
+            "Yoshua Bengio",
+        ),
+        tasks=("image-captioning", "image-text-to-text"),
+        models={
+            "AutoModel": "ShowAttendTellModel",
+            "AutoModelForImageTextToText": "ShowAttendTellForConditionalGeneration",
+        },
+        tokenizer="hf_attention_zoo.tokenization.caption_tokenizer:CaptionTokenizer",
+        image_processor="hf_attention_zoo.images.picture_processor:PictureProcessor",
+        processor="hf_attention_zoo.models.show_attend_tell.processing_show_attend_tell:ShowAttendTellProcessor",
     ),
     Architecture(
         model_type="han",
@@ -312,6 +342,14 @@ def _register_tokenizers(rows: Iterable[Architecture] = ARCHITECTURES) -> None:
             AutoTokenizer.register(row.config_class, tokenizer_class=row.tokenizer_class)
 
 
+def _register_image_processors(rows: Iterable[Architecture] = ARCHITECTURES) -> None:
+    from transformers.models.auto.image_processing_auto import AutoImageProcessor
+
+    for row in rows:
+        if row.image_processor is not None:
+            AutoImageProcessor.register(row.config_class, image_processor_classes={"pil": row.image_processor_class})
+
+
 def _register_processors(rows: Iterable[Architecture] = ARCHITECTURES) -> None:
     from transformers.models.auto.processing_auto import AutoProcessor
 
@@ -325,6 +363,7 @@ REGISTERING: dict[str, Callable[..., None]] = {
     "transformers.models.auto.configuration_auto": _register_configs,
     "transformers.models.auto.modeling_auto": _register_models,
     "transformers.models.auto.tokenization_auto": _register_tokenizers,
+    "transformers.models.auto.image_processing_auto": _register_image_processors,
     "transformers.models.auto.processing_auto": _register_processors,
 }
 

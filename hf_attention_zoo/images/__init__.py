@@ -1,0 +1,1 @@
+"""Images: reading them, preparing them, and the encoders that make regions of them."""

@@ -1,0 +1,227 @@
+"""Parts of Show, Attend and Tell that know its config: the encoder of pictures, and what the losses add up.
+
+Shapes: B pictures, T steps, L regions, D annotation size.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import initialization as init
+from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput, Seq2SeqModelOutput
+
+from hf_attention_zoo.attention.hard_attention import coverage_penalty, location_surrogate, negative_entropy
+from hf_attention_zoo.attention.region_attention import RegionAttention
+from hf_attention_zoo.images.backbone_maps import BackboneMaps, backbone_configuration, pretrained_backbone
+from hf_attention_zoo.images.efficientnet_lite0 import EfficientNetLite0, pretrained_lite0
+from hf_attention_zoo.images.small_convolutions import SmallConvolutions
+from hf_attention_zoo.images.vgg19 import VGG19Convolutions, pretrained_vgg19
+from hf_attention_zoo.models.show_attend_tell.configuration_show_attend_tell import ShowAttendTellConfig
+from hf_attention_zoo.recurrent.context_lstm import ContextLSTM
+from hf_attention_zoo.recurrent.gated_unit import orthogonal_blocks_
+
+
+@dataclass
+class Regions(BaseModelOutput):
+    """What the encoder hands to the decoder.
+
+    Attributes:
+        last_hidden_state: (B, L, D) annotation vectors, row by row over the grid.
+        region_mask: (B, L) bool, true at real regions.
+    """
+
+    region_mask: Tensor | None = None
+
+    @classmethod
+    def of(cls, outputs: Any) -> Regions:
+        """An earlier encoder call's result, whether it came as an object or as a tuple."""
+        if isinstance(outputs, cls):
+            return outputs
+        states = outputs[0]
+        mask = outputs[-1] if len(outputs) > 1 and isinstance(outputs[-1], Tensor) and outputs[-1].ndim == 2 else None
+        return cls(states, region_mask=every_region(states) if mask is None else mask)
+
+
+def every_region(annotations: Tensor) -> Tensor:
+    """(B, L, D) -> (B, L), all true."""
+    return torch.ones(annotations.shape[:2], dtype=torch.bool, device=annotations.device)
+
+
+@dataclass
+class CaptionStates(Seq2SeqModelOutput):
+    """The decoder's outputs.
+
+    Attributes:
+        context_gates: (N, T, 1) beta_t, if the attention is asked for.
+        locations: (N, 1, T, L) what the context was made of: alpha, or in hard attention the chosen location.
+    """
+
+    context_gates: Tensor | None = None
+    locations: Tensor | None = None
+
+
+@dataclass
+class CaptionOutput(Seq2SeqLMOutput):
+    """The captioner's outputs.
+
+    Attributes:
+        loss: with labels, their cross entropy (mean over words) and, in training, the penalties beside it.
+        coverage: (B) in training with labels, the doubly stochastic term of each caption, not weighted.
+        context_gates, locations: as `CaptionStates` has them.
+    """
+
+    coverage: Tensor | None = None
+    context_gates: Tensor | None = None
+    locations: Tensor | None = None
+
+
+def build_image_encoder(config: ShowAttendTellConfig) -> nn.Module | None:
+    """Pictures to feature maps, as the config says; None where regions are given."""
+    if config.image_encoder == "convolutions":
+        return SmallConvolutions(config.encoder_channels, config.annotation_size)
+    if config.image_encoder == "vgg19":
+        return VGG19Convolutions()
+    if config.image_encoder == "efficientnet_lite0":
+        return EfficientNetLite0()
+    if config.image_encoder == "backbone":
+        found = backbone_configuration(config.backbone, config.backbone_config)
+        config.backbone_config = found.to_dict()  # the checkpoint loads without the name
+        return BackboneMaps(found)
+    return None
+
+
+def pretrained_encoder(config: ShowAttendTellConfig) -> dict[str, Tensor]:
+    """The published weights of the config's encoder.
+
+    Raises:
+        ValueError: there are none for this kind, or what carries them is not installed.
+    """
+    if config.image_encoder == "vgg19":
+        return pretrained_vgg19()
+    if config.image_encoder == "efficientnet_lite0":
+        return pretrained_lite0()
+    if config.image_encoder == "backbone" and config.backbone is not None:
+        return pretrained_backbone(config.backbone, backbone_configuration(None, config.backbone_config))
+    raise ValueError(f"image_encoder={config.image_encoder!r} has no published weights; it learns its own")
+
+
+def initialise_captioner_(module: nn.Module, std: float) -> None:
+    """Fill the parameters that a module of the captioner has itself; those that were loaded stay as they are.
+
+    Square matrices become random orthogonal, the others N(0, std^2), biases 0; the four blocks of a gate's matrix
+    count one by one, and W_c of attention is never square. Convolutions start as rectifiers want it (He et al. 2015).
+    """
+    if isinstance(module, RegionAttention):  # comes after its children
+        init.normal_(module.key_projection.weight, std=std)
+        init.normal_(module.score_vector, std=std)
+        init.zeros_(module.score_bias)
+    elif isinstance(module, ContextLSTM):
+        for weight in (module.input_weight, module.recurrent_weight):
+            if weight.shape[0] != 4 * weight.shape[1]:
+                init.normal_(weight, std=std)
+            elif not getattr(weight, "_is_hf_initialized", False):
+                orthogonal_blocks_(weight)
+        init.normal_(module.context_weight, std=std)
+        init.zeros_(module.bias)
+    elif isinstance(module, nn.Embedding):
+        init.normal_(module.weight, std=std)
+    elif isinstance(module, nn.Linear):
+        square = module.in_features == module.out_features
+        init.orthogonal_(module.weight) if square else init.normal_(module.weight, std=std)
+    elif isinstance(module, nn.Conv2d):
+        init.kaiming_normal_(module.weight, nonlinearity="relu")
+    if isinstance(module, (nn.Linear, nn.Conv2d)) and module.bias is not None:
+        init.zeros_(module.bias)
+
+
+def grid_of(config: ShowAttendTellConfig, regions: int) -> tuple[int, int]:
+    """Height and width of the grid that so many regions make: the config's, or else a square.
+
+    Raises:
+        ValueError: they make neither.
+    """
+    height, width = config.grid_height, config.grid_width
+    if height * width == regions:
+        return height, width
+    side = math.isqrt(regions)
+    if side * side != regions:
+        raise ValueError(
+            f"{regions} regions make no grid of grid_height={height} x grid_width={width} and no square; set the two "
+            "in the config"
+        )
+    return side, side
+
+
+def choose_expected(config: ShowAttendTellConfig, training: bool, rows: int, device: torch.device) -> Tensor | None:
+    """(N) bool: whose locations are replaced by their expectation; None where nothing is chosen, all are expected.
+
+    In training one choice for each picture, or in the released code's form one for the whole batch.
+    """
+    if config.attention == "soft" or (not training and config.hard_evaluation == "expectation"):
+        return None
+    if not training:
+        return torch.zeros(rows, dtype=torch.bool, device=device)
+    choices = 1 if config.normalisation == "code" else rows
+    return (torch.rand(choices, device=device) < config.expectation_prob).expand(rows)
+
+
+def penalties(
+    config: ShowAttendTellConfig,
+    states: CaptionStates,
+    log_likelihoods: Tensor,
+    mask: Tensor,
+    regions: Tensor,
+    baseline: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """What the loss adds to the summed negative log-likelihood of a batch, and the coverage of each caption (B).
+
+    Both normalisations are those of the config's docstring. With a batch of B captions, the first is the sum over
+    captions of what the paper averages; the released code's terms come in the same unit.
+
+    Args:
+        states: with attention.
+        log_likelihoods: (B) log p(y | s) of each caption.
+        mask: (B, T) real steps; regions: (B, L) real regions.
+        baseline: the moving baseline, a scalar, in the unit of the reward.
+    """
+    alignment, rows = states.cross_attentions[0][:, 0], mask.shape[0]
+    mask = mask.to(alignment.dtype)
+    as_code, hard = config.normalisation == "code", config.attention == "hard"
+    coverage = coverage_penalty(alignment, mask, regions.to(alignment.dtype))  # (B)
+    weight = config.coverage_weight * (rows / alignment.shape[-1] if as_code else 1.0)
+    counted = coverage.detach() if as_code and hard else coverage
+    total = weight * counted.sum()
+    if hard:
+        entropies = negative_entropy(alignment, mask)
+        advantage = rewards(config, log_likelihoods, mask) - baseline
+        surrogate = location_surrogate(alignment, states.locations[:, 0], advantage, mask)
+        terms = (config.reinforce_weight * surrogate + config.entropy_weight * entropies).sum()
+        total = total + (rows * terms if as_code else terms)
+    return total, coverage
+
+
+def rewards(config: ShowAttendTellConfig, log_likelihoods: Tensor, mask: Tensor) -> Tensor:
+    """log p of each caption, or in the released code's form of a word of it on average: (B)."""
+    if config.normalisation == "paper":
+        return log_likelihoods.detach()
+    return log_likelihoods.detach() / mask.sum(1).clamp(min=1)
+
+
+def next_baseline(config: ShowAttendTellConfig, baseline: Tensor, log_likelihoods: Tensor, mask: Tensor) -> Tensor:
+    """b <- decay b + (1 - decay) r, r the mean reward of the batch: over captions, or in the code's form over words.
+
+    Processes that train together take the mean over all of them.
+    """
+    if config.normalisation == "paper":
+        total, count = log_likelihoods.sum(), (mask.sum(1) > 0).sum()
+    else:
+        total, count = log_likelihoods.sum(), mask.sum()
+    sums = torch.stack([total.detach().double(), count.double()])
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.all_reduce(sums)
+    mean = sums[0] / sums[1].clamp(min=1)
+    return (config.baseline_decay * baseline + (1 - config.baseline_decay) * mean).to(baseline.dtype)

@@ -1,0 +1,75 @@
+"""Pictures and captions together: what `AutoProcessor` gives for Show, Attend and Tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from transformers import BatchFeature, ProcessorMixin
+
+
+class ShowAttendTellProcessor(ProcessorMixin):
+    """An image processor and a tokenizer of captions.
+
+    ```python
+    processor(images=picture)                         # pixel_values
+    processor(images=picture, text="a red")           # and decoder_input_ids: the beginning of the caption to write
+    processor(images=pictures, captions=captions)     # and labels, padded with -100
+    processor.decode(sequence, skip_special_tokens=True)
+    ```
+    """
+
+    def __init__(self, image_processor: Any = None, tokenizer: Any = None, **kwargs: Any) -> None:
+        super().__init__(image_processor, tokenizer, **kwargs)
+
+    @property
+    def model_input_names(self) -> list[str]:
+        return ["pixel_values"]
+
+    def __call__(
+        self,
+        images: Any = None,
+        text: str | list[str] | None = None,
+        captions: str | list[str] | None = None,
+        return_tensors: str | None = "pt",
+        padding: bool | str | None = None,
+        **kwargs: Any,
+    ) -> BatchFeature:
+        """Pictures as pixels, and beginnings of captions or whole captions as ids.
+
+        Args:
+            images: one picture or a list: paths, bytes, PIL images, arrays; see `PictureProcessor`.
+            text: what the captions begin with, one text or one per picture; an empty one asks for a whole caption.
+            captions: whole captions to learn from, one per picture.
+            kwargs: for the image processor.
+
+        Raises:
+            ValueError: nothing to do, or beginnings of several lengths (they cannot share a batch: a recurrent decoder
+                would read the pads).
+        """
+        if images is None and captions is None:
+            raise ValueError("give images; a captioner writes nothing without them")
+        made: dict[str, Any] = {}
+        if images is not None:
+            made |= self.image_processor(images, return_tensors=return_tensors, **kwargs)
+        if text is not None:
+            made["decoder_input_ids"] = self.beginnings([text] if isinstance(text, str) else list(text))
+        if captions is not None:
+            rows = [captions] if isinstance(captions, str) else list(captions)
+            ids = self.tokenizer(rows)["input_ids"]
+            labels = torch.full((len(ids), max(map(len, ids), default=0)), -100)
+            for place, row in zip(labels, ids, strict=True):
+                place[: len(row)] = torch.tensor(row)
+            made["labels"] = labels
+        return BatchFeature(made)
+
+    def beginnings(self, texts: list[str]) -> torch.Tensor:
+        """(B, 1 + T) ids: the start symbol, then the words of each text, without an end."""
+        start = self.tokenizer.bos_token_id
+        rows = [[start, *self.tokenizer(text, add_special_tokens=False)["input_ids"]] for text in texts]
+        if len(set(map(len, rows))) > 1:
+            raise ValueError(
+                f"the captions begin with {sorted({len(row) - 1 for row in rows})} tokens; give beginnings of one "
+                "length, or one picture at a time"
+            )
+        return torch.tensor(rows)
