@@ -72,9 +72,9 @@ def _until_validation_falls(epochs: int, metric: str = "accuracy") -> dict[str, 
 def _adam(epochs: int) -> dict[str, Any]:
     return {
         **_until_validation_falls(epochs),
-        "learning_rate": 2e-3,
+        "learning_rate": 4e-3,
         "lr_scheduler_type": "linear",
-        "max_grad_norm": 1.0,
+        "max_grad_norm": 5.0,
     }
 
 
@@ -103,27 +103,27 @@ RECIPES: dict[str, dict[str, Any]] = {
         "config": _SMALL,
         "tokenizer": _WORDS,
         "data": {},
-        "training": _adam(8),
+        "training": _adam(5),
     },
     "small-average": {
         "description": "as small, with means in place of attention (HN-AVE)",
         "config": {**_SMALL, "pooling": "average"},
         "tokenizer": _WORDS,
         "data": {},
-        "training": _adam(8),
+        "training": _adam(5),
     },
     "small-max": {
         "description": "as small, with maxima in place of attention (HN-MAX)",
         "config": {**_SMALL, "pooling": "max"},
         "tokenizer": _WORDS,
         "data": {},
-        "training": _adam(8),
+        "training": _adam(5),
     },
     "quickstart-sections": {
         "description": "the archive section of a software package from its description, minutes on two cores",
         "config": _SMALL,
         "tokenizer": _WORDS,
         "data": {"dataset": "doc_debian_section"},
-        "training": _adam(6),
+        "training": _adam(4),
     },
 }
