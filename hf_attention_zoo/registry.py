@@ -27,7 +27,7 @@ class Architecture:
     Attributes:
         model_type: the folder under `models/` and the `model_type` of its config.
         prefix: the class prefix, as in `<prefix>Config`.
-        title, year, paper, authors: of the paper; `paper` is an arXiv id or an ACL anthology id.
+        title, year, paper, authors: of the paper; `paper` is an arXiv id, an ACL anthology id or an address.
         tasks: pipeline tasks that the trained model serves.
         models: Auto class name -> model class name(s) in the modeling file.
         tokenizer, image_processor, processor: "module:name", or None.
@@ -76,6 +76,8 @@ class Architecture:
 
     @property
     def paper_url(self) -> str:
+        if "://" in self.paper:
+            return self.paper
         return (
             f"https://arxiv.org/abs/{self.paper}"
             if self.paper[0].isdigit()
@@ -254,6 +256,40 @@ ARCHITECTURES: tuple[Architecture, ...] = (
         },
         tokenizer=TRANSLATION_TOKENIZER,
         aligner=SEQ2SEQ_ALIGNER,
+    ),
+    Architecture(
+        model_type="gpt2018",
+        prefix="GPT2018",
+        title="Improving Language Understanding by Generative Pre-Training",
+        year=2018,
+        paper="https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf",
+        authors=("Alec Radford", "Karthik Narasimhan", "Tim Salimans", "Ilya Sutskever"),
+        tasks=("text-generation", "text-classification"),
+        models={
+            "AutoModel": "GPT2018Model",
+            "AutoModelForSequenceClassification": "GPT2018ForSequenceClassification",
+            "AutoModelForMultipleChoice": "GPT2018ForMultipleChoice",
+            "AutoModelForCausalLM": "GPT2018ForCausalLM",
+        },
+    ),
+    Architecture(
+        model_type="bert2018",
+        prefix="BERT2018",
+        title="BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding",
+        year=2018,
+        paper="1810.04805",
+        authors=("Jacob Devlin", "Ming-Wei Chang", "Kenton Lee", "Kristina Toutanova"),
+        tasks=("fill-mask", "text-classification", "token-classification", "question-answering"),
+        models={
+            "AutoModel": "BERT2018Model",
+            "AutoModelForMaskedLM": "BERT2018ForMaskedLM",
+            "AutoModelForNextSentencePrediction": "BERT2018ForNextSentencePrediction",
+            "AutoModelForSequenceClassification": "BERT2018ForSequenceClassification",
+            "AutoModelForTokenClassification": "BERT2018ForTokenClassification",
+            "AutoModelForQuestionAnswering": "BERT2018ForQuestionAnswering",
+            "AutoModelForMultipleChoice": "BERT2018ForMultipleChoice",
+            "AutoModelForPreTraining": "BERT2018ForPreTraining",
+        },
     ),
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import torch
@@ -58,19 +57,3 @@ def target_mask(real: Tensor, vectors: Tensor, first: int | Tensor) -> Tensor:
             f"target, for the {int(first)} words in the cache and the {length} that are given"
         )
     return real
-
-
-def token_order(real: Tensor) -> Tensor | None:
-    """Each token's number in its row, (B, S) -> (B, S); None where tokens come first in all rows, as they are then."""
-    if not torch.compiler.is_compiling() and not bool((real[:, 1:] & ~real[:, :-1]).any()):
-        return None
-    return (real.cumsum(1) - 1).clamp(min=0)
-
-
-def masking_config(config: Any, with_weights: bool) -> Any:
-    """The config by which masks are made: that of the plain kernel where weights are wanted."""
-    if not with_weights or config._attn_implementation == "eager":
-        return config
-    plain = copy.copy(config)
-    plain._attn_implementation = "eager"
-    return plain

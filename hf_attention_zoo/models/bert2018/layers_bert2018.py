@@ -1,0 +1,94 @@
+"""The parts of BERT (Devlin et al. 2018): embeddings, layers, pooler, and the head that predicts hidden words.
+
+Shapes: B rows, T positions, R real tokens, H hidden size.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+from transformers.activations import ACT2FN
+
+from hf_attention_zoo.attention.packing import Packing
+from hf_attention_zoo.models.bert2018.configuration_bert2018 import BERT2018Config
+from hf_attention_zoo.models.post_norm_layers import FeedForward, PostNormLayer, SelfAttention
+
+
+class BERT2018Embeddings(nn.Module):
+    """h^0 = Dropout(LayerNorm(E_tok[x] + E_seg[s] + E_pos[0, ..., T - 1]))   (Section 3.2)."""
+
+    def __init__(self, config: BERT2018Config) -> None:
+        super().__init__()
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.embed_positions = nn.Embedding(config.max_position_embeddings, config.hidden_size)
+        self.embed_segments = nn.Embedding(config.type_vocab_size, config.hidden_size)
+        self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(
+        self,
+        input_ids: Tensor | None,
+        inputs_embeds: Tensor | None,
+        segments: Tensor | None,
+        positions: Tensor,
+        packing: Packing | None = None,
+    ) -> Tensor:
+        """Ids (B, T) or word vectors (B, T, H), segments (B, T) and positions (B or 1, T) -> (B, T, H) or (R, H)."""
+        if packing is not None:
+            positions = packing.select(positions.expand(packing.rows, -1))
+            input_ids = None if input_ids is None else packing.select(input_ids)
+            inputs_embeds = None if inputs_embeds is None else packing.pack(inputs_embeds)
+            segments = None if segments is None else packing.select(segments)
+        words = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
+        types = self.embed_segments.weight[0] if segments is None else self.embed_segments(segments)
+        return self.dropout(self.norm(words + types + self.embed_positions(positions)))
+
+
+def bert_layer(config: BERT2018Config, layer_idx: int) -> PostNormLayer:
+    """One of the L layers."""
+    size, dropout = config.hidden_size, config.hidden_dropout_prob
+    heads, weights_dropout = config.num_attention_heads, config.attention_probs_dropout_prob
+    attention = SelfAttention(config, layer_idx, size, heads, weights_dropout, config.left_to_right)
+    feed_forward = FeedForward(size, config.intermediate_size, ACT2FN[config.hidden_act])
+    return PostNormLayer(attention, feed_forward, config.layer_norm_eps, dropout)
+
+
+class BERT2018Pooler(nn.Module):
+    """c = tanh(W_p h^L_[CLS] + b_p): (B, T, H) -> (B, H)."""
+
+    def __init__(self, config: BERT2018Config) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+
+    def forward(self, states: Tensor, first: Tensor | None = None) -> Tensor:
+        """`first` (B) is the place of each row's first token, if that is not 0."""
+        if first is None:
+            at_start = states[:, 0]
+        else:
+            at_start = states.gather(1, first[:, None, None].expand(-1, 1, states.shape[-1]))[:, 0]
+        return self.dense(at_start).tanh()
+
+
+class WordTransform(nn.Module):
+    """z = LayerNorm(gelu(W_t h + b_t)), which the word table then scores."""
+
+    def __init__(self, config: BERT2018Config) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+        self.act = ACT2FN[config.hidden_act]
+        self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+
+    def forward(self, states: Tensor) -> Tensor:
+        return self.norm(self.act(self.dense(states)))
+
+
+class TaskLayer(nn.Module):
+    """A task's one new layer: Dropout, then W h + b   (Section 3.5)."""
+
+    def __init__(self, config: BERT2018Config, outputs: int, bias: bool = True) -> None:
+        super().__init__()
+        chosen = config.classifier_dropout
+        self.dropout = nn.Dropout(config.hidden_dropout_prob if chosen is None else chosen)
+        self.linear = nn.Linear(config.hidden_size, outputs, bias)
+
+    def forward(self, states: Tensor) -> Tensor:
+        return self.linear(self.dropout(states))

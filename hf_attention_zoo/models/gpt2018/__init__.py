@@ -1,0 +1,1 @@
+"""GPT, a Transformer that is trained to continue texts and then fine-tuned (Radford et al. 2018)."""

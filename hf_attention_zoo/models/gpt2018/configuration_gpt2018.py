@@ -1,0 +1,96 @@
+"""Configuration of GPT (Radford et al. 2018)."""
+
+from typing import Any
+
+from huggingface_hub.dataclasses import strict
+from transformers import PreTrainedConfig
+
+
+@strict
+class GPT2018Config(PreTrainedConfig):
+    """Sizes and choices of GPT; the defaults are the paper's.
+
+    Args:
+        vocab_size: rows of the token table W_e: 40,478, 40,000 merges and their symbols. The symbols of the
+            fine-tuning formats come on top.
+        hidden_size: d, Section 4.1: 768.
+        num_hidden_layers: N: 12.
+        num_attention_heads: h: 12.
+        intermediate_size: width of the feed-forward layers: 3072.
+        hidden_act: of the feed-forward layers: "gelu_pytorch_tanh", the approximation of x Phi(x) by tanh with which
+            the published model was trained; "gelu" is the function itself.
+        residual_dropout: on every sub-layer's output: 0.1.
+        embedding_dropout: on the sum of token and position: 0.1.
+        attention_dropout: on the attention weights: 0.1.
+        classifier_dropout: before a task's layer: 0.1.
+        max_position_embeddings: rows of the position table W_p: 512.
+        initializer_range: deviation of the normal distribution of all weights: 0.02.
+        layer_norm_eps: 1e-5.
+        tie_word_embeddings: words are predicted with the token table.
+        auxiliary_loss_weight: lambda of Eq. 5, the part of the language model's loss in fine-tuning: 0.5; 0 leaves it
+            out.
+        classifier_bias: whether W_y has a bias. Eq. 3 has none, the authors' code has one.
+        similarity: read a pair of texts in both orders and add up what the two readings give (Section 3.3). Needs
+            `delimiter_token_id`.
+    """
+
+    model_type = "gpt2018"
+    keys_to_ignore_at_inference = ["cache", "lm_loss"]
+
+    vocab_size: int = 40_478
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    hidden_act: str = "gelu_pytorch_tanh"
+    residual_dropout: float | int = 0.1
+    embedding_dropout: float | int = 0.1
+    attention_dropout: float | int = 0.1
+    classifier_dropout: float | int = 0.1
+    max_position_embeddings: int = 512
+    initializer_range: float | int = 0.02
+    layer_norm_eps: float = 1e-5
+    auxiliary_loss_weight: float | int = 0.5
+    classifier_bias: bool = False
+    similarity: bool = False
+    use_cache: bool = True
+    pad_token_id: int | None = None
+    bos_token_id: int | None = None
+    eos_token_id: int | list[int] | None = None
+    delimiter_token_id: int | None = None
+    tie_word_embeddings: bool = True
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        self.validate_sizes()  # `strict` does it again, but wraps what is raised in an error of its own
+        super().__post_init__(**kwargs)
+
+    def validate_sizes(self) -> None:
+        """Sizes are positive and go together, dropouts are probabilities."""
+        for name in (
+            "vocab_size",
+            "hidden_size",
+            "num_hidden_layers",
+            "num_attention_heads",
+            "intermediate_size",
+            "max_position_embeddings",
+        ):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; sizes are 1 or more")
+        if self.hidden_size % self.num_attention_heads:
+            raise ValueError(
+                f"hidden_size {self.hidden_size} is no multiple of num_attention_heads {self.num_attention_heads}; "
+                "change one of them"
+            )
+        for name in ("residual_dropout", "embedding_dropout", "attention_dropout", "classifier_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; give a probability of at least 0 and below 1")
+        for name in ("initializer_range", "layer_norm_eps"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; give a number above 0")
+        if self.auxiliary_loss_weight < 0:
+            raise ValueError(f"auxiliary_loss_weight is {self.auxiliary_loss_weight}; give 0 (none) or more")
+        if self.similarity and self.delimiter_token_id is None:
+            raise ValueError(
+                "similarity=True without delimiter_token_id: the model must know which symbol stands between the two "
+                "texts; give the id of the tokenizer's delimiter"
+            )

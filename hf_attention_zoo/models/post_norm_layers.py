@@ -1,0 +1,145 @@
+"""The layer that BERT and GPT share: self-attention and a feed-forward layer, each inside LayerNorm(x + f(x)).
+
+    u  = LayerNorm(x + Dropout(MultiHead(x)))
+    x' = LayerNorm(u + Dropout(W_2 g(W_1 u + b_1) + b_2))
+
+as Vaswani et al. (2017, Section 3.1) have it, with biases in every projection. Pads are not computed where a packing
+is given. Shapes: B rows, T positions, R real tokens, D model size, h heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers.cache_utils import Cache
+from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from hf_attention_zoo.attention.multi_head import MultiHeadAttention, scaled_dot_product
+from hf_attention_zoo.attention.packed_rows import attend_rows
+from hf_attention_zoo.attention.packing import Packing
+
+# Kernels that score the rows of a packed batch one length after the other.
+ROW_KERNELS = ("eager", "sdpa")
+
+
+def packing_for(config: Any, real: Tensor | None, with_weights: bool, with_states: bool) -> Packing | None:
+    """How to leave out the pads of a (B, T) mask; None where that does not help, or pads are given out.
+
+    Weights and hidden states are those of all positions, other kernels have ways of their own, and a graph that is
+    exported or compiled must not depend on where the pads stand.
+    """
+    if with_weights or with_states or config._attn_implementation not in ROW_KERNELS:
+        return None
+    return Packing.of(real, by_length=True)
+
+
+class SelfAttention(MultiHeadAttention):
+    """Multi-head self-attention through transformers' attention interface.
+
+    Args:
+        config: names the kernel (`_attn_implementation`).
+        layer_idx: of the layer, for caches.
+    """
+
+    def __init__(
+        self, config: Any, layer_idx: int, size: int, heads: int, dropout: float, is_causal: bool = False
+    ) -> None:
+        super().__init__(size, heads, size // heads, size // heads, True, dropout, is_causal)
+        self.config, self.layer_idx = config, layer_idx
+
+    def attend(
+        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, with_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        attend = scaled_dot_product
+        if not with_weights:  # other kernels keep their weights to themselves
+            attend = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, scaled_dot_product)
+        dropout = self.dropout if self.training else 0.0
+        return attend(self, query, keys, values, mask, scaling=self.scaling, dropout=dropout)
+
+    def attend_block(self, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        """Rows of one length without pads: (b, h, T, d) each -> (b, T, h, d)."""
+        dropout = self.dropout if self.training else 0.0
+        if self.config._attn_implementation == "sdpa":
+            mixed = functional.scaled_dot_product_attention(
+                query, keys, values, dropout_p=dropout, is_causal=self.is_causal, scale=self.scaling
+            )
+            return mixed.transpose(1, 2)
+        length, mask = query.shape[2], None
+        if self.is_causal:
+            mask = torch.ones(length, length, dtype=torch.bool, device=query.device).tril()
+        return scaled_dot_product(self, query, keys, values, mask, self.scaling, dropout)[0]
+
+    def mix(
+        self,
+        states: Tensor,
+        mask: Tensor | None = None,
+        with_weights: bool = False,
+        packing: Packing | None = None,
+        cache: Cache | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """(B, T, D) or packed (R, D) -> the same shape and, on request, weights (B, h, T, S).
+
+        On the processor packed rows are scored one length after the other; elsewhere, where many small calls cost
+        more than pads, rows of full length are. S is T and what the cache holds.
+        """
+        if packing is not None and states.device.type == "cpu":
+            vectors = (
+                projection(states).unflatten(-1, (self.heads, self.key_size))
+                for projection in (self.q_proj, self.k_proj, self.v_proj)
+            )
+            return self.o_proj(attend_rows(*vectors, packing, self.attend_block).flatten(1)), None
+        keys, values = self.project_memory(states, packing)
+        if cache is not None:
+            keys, values = cache.update(keys, values, self.layer_idx)
+        return self(states, keys, values, mask, with_weights, packing)
+
+
+class FeedForward(nn.Module):
+    """W_2 g(W_1 x + b_1) + b_2."""
+
+    def __init__(self, size: int, inner: int, act: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.linear_1, self.linear_2, self.act = nn.Linear(size, inner), nn.Linear(inner, size), act
+
+    def forward(self, states: Tensor) -> Tensor:
+        return self.linear_2(self.act(self.linear_1(states)))
+
+
+class Residual(nn.Module):
+    """LayerNorm(x + Dropout(f(x)))."""
+
+    def __init__(self, size: int, eps: float, dropout: float) -> None:
+        super().__init__()
+        self.norm, self.dropout = nn.LayerNorm(size, eps), nn.Dropout(dropout)
+
+    def forward(self, states: Tensor, change: Tensor) -> Tensor:
+        return self.norm(states + self.dropout(change))
+
+
+class PostNormLayer(GradientCheckpointingLayer):
+    """Self-attention, then the feed-forward layer."""
+
+    def __init__(self, attention: SelfAttention, feed_forward: FeedForward, eps: float, dropout: float) -> None:
+        super().__init__()
+        size = feed_forward.linear_2.out_features
+        self.self_attention, self.feed_forward = attention, feed_forward
+        self.self_attention_residual = Residual(size, eps, dropout)
+        self.feed_forward_residual = Residual(size, eps, dropout)
+
+    def forward(
+        self,
+        states: Tensor,
+        mask: Tensor | None = None,
+        with_weights: bool = False,
+        packing: Packing | None = None,
+        cache: Cache | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """(B, T, D) -> (B, T, D) and, on request, weights (B, h, T, S). Packed states, (R, D), stay packed."""
+        mixed, weights = self.self_attention.mix(states, mask, with_weights, packing, cache)
+        states = self.self_attention_residual(states, mixed)
+        return self.feed_forward_residual(states, self.feed_forward(states)), weights

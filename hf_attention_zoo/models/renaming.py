@@ -1,0 +1,74 @@
+"""Weights under the names of another implementation, and back: one table serves both ways."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from torch import Tensor
+
+State = dict[str, Tensor]
+# (their name, our name); {n} stands for the number of a layer, and an ending .weight or .bias goes along.
+NameTable = tuple[tuple[str, str], ...]
+
+
+def renamed(state: Mapping[str, Tensor], names: NameTable, ignored: Iterable[str] = ()) -> State:
+    """Tensors under new names.
+
+    Args:
+        names: (old, new), matched whole.
+        ignored: patterns of tensors that are left out.
+
+    Raises:
+        ValueError: a tensor has no new name.
+    """
+    compiled = [(re.compile(re.escape(old).replace(r"\{n\}", r"(?P<n>\d+)")), new) for old, new in names]
+    result: State = {}
+    for name, tensor in state.items():
+        if any(re.fullmatch(pattern, name) for pattern in ignored):
+            continue
+        stem, dot, ending = name.rpartition(".")
+        if ending not in ("weight", "bias"):
+            stem, dot, ending = name, "", ""
+        for pattern, new in compiled:
+            match = pattern.fullmatch(stem)
+            if match:
+                number = match.groupdict().get("n")
+                result[(new if number is None else new.replace("{n}", number)) + dot + ending] = tensor
+                break
+        else:
+            raise ValueError(f"{name} has no counterpart in the paper's model; this network has more than it has")
+    return result
+
+
+def reversed_names(names: NameTable) -> NameTable:
+    """The table for the way back."""
+    return tuple((ours, theirs) for theirs, ours in names)
+
+
+def loaded(model: Any, state: Mapping[str, Tensor], may_miss: Iterable[str] = ()) -> Any:
+    """The model with these weights, in their type, every one of which must find its place.
+
+    Args:
+        may_miss: patterns of weights that keep the model's own values.
+
+    Raises:
+        ValueError: tensors are left over, missing or of the wrong shape.
+    """
+    dtypes = {tensor.dtype for tensor in state.values() if tensor.is_floating_point()}
+    if len(dtypes) == 1:
+        model = model.to(dtypes.pop())
+    try:
+        missing, unexpected = model.load_state_dict(dict(state), strict=False)
+    except RuntimeError as error:
+        raise ValueError(f"the weights do not fit the sizes found: {' '.join(str(error).split())[:300]}") from error
+    missing = [name for name in missing if not any(re.fullmatch(pattern, name) for pattern in may_miss)]
+    tied = set(getattr(model, "all_tied_weights_keys", None) or {})
+    wrong = sorted({*missing, *unexpected} - tied)
+    if wrong:
+        raise ValueError(
+            f"{', '.join(wrong[:5])}: missing in the weights, or without a counterpart in the paper's model"
+        )
+    model.tie_weights()
+    return model.eval()
