@@ -173,7 +173,7 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
         },
     )
     optimizer: str | None = field(
-        default=None, metadata={"help": "Optimiser of this package (adadelta) in place of --optim."}
+        default=None, metadata={"help": "Optimiser of this package (adadelta, rmsprop_graves) in place of --optim."}
     )
     adadelta_rho: float = field(default=0.95, metadata={"help": "Decay of Adadelta's averages (torch: 0.9)."})
     adadelta_epsilon: float = field(default=1e-6, metadata={"help": "Constant under Adadelta's roots."})

@@ -17,7 +17,46 @@ def _adadelta(args: Any) -> OptimizerClass:
     return torch.optim.Adadelta, {"lr": args.learning_rate, "rho": args.adadelta_rho, "eps": args.adadelta_epsilon}
 
 
-OPTIMIZERS: dict[str, Callable[[Any], OptimizerClass]] = {"adadelta": _adadelta}
+class GravesRMSProp(torch.optim.Optimizer):
+    """RMSProp in the form of Graves 2013, Eq. 38-45: centred, with momentum, the constant under the root.
+
+    n <- d n + (1 - d) g^2,  m <- d m + (1 - d) g,  v <- k v - r g / sqrt(n - m^2 + e),  w <- w + v
+    """
+
+    def __init__(
+        self, params: Any, lr: float = 1e-4, decay: float = 0.95, momentum: float = 0.9, eps: float = 1e-4
+    ) -> None:
+        super().__init__(params, {"lr": lr, "decay": decay, "momentum": momentum, "eps": eps})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One update."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is None:
+                    continue
+                state, grad = self.state[parameter], parameter.grad
+                if not state:
+                    state |= {name: torch.zeros_like(parameter) for name in ("square", "mean", "velocity")}
+                share = 1 - group["decay"]
+                state["square"].mul_(group["decay"]).addcmul_(grad, grad, value=share)
+                state["mean"].mul_(group["decay"]).add_(grad, alpha=share)
+                root = (state["square"] - state["mean"].square() + group["eps"]).sqrt_()
+                state["velocity"].mul_(group["momentum"]).addcdiv_(grad, root, value=-group["lr"])
+                parameter.add_(state["velocity"])
+        return loss
+
+
+def _rmsprop_graves(args: Any) -> OptimizerClass:
+    """Decay 0.95, momentum 0.9 and 1e-4 under the root, as in the code of Xu et al. 2015."""
+    return GravesRMSProp, {"lr": args.learning_rate}
+
+
+OPTIMIZERS: dict[str, Callable[[Any], OptimizerClass]] = {"adadelta": _adadelta, "rmsprop_graves": _rmsprop_graves}
 
 
 def check_optimizer(name: str) -> None:

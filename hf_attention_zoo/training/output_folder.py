@@ -27,6 +27,8 @@ RUN_LEFTOVERS = (
     "tokenizer_config.json",
     "target_tokenizer.json",
     "special_tokens_map.json",
+    "processor_config.json",
+    "preprocessor_config.json",
     "training_args.bin",
     "trainer_state.json",
 )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 TASKS: dict[str, str] = {
     "AutoModelForSeq2SeqLM": "hf_attention_zoo.training.translation_task:TranslationTask",
     "AutoModelForSequenceClassification": "hf_attention_zoo.training.label_task:LabelTask",
+    "AutoModelForImageTextToText": "hf_attention_zoo.training.caption_task:CaptionTask",
 }
 
 

@@ -114,7 +114,12 @@ class StopOnRequest(TrainerCallback):
 class QuietProgress(ProgressCallback):
     """The Trainer's progress bar without a printed line per log: the newest numbers stand beside the bar."""
 
-    SHOWN = {"loss": "loss", "eval_bleu": "validation BLEU", "eval_accuracy": "validation accuracy"}
+    SHOWN = {
+        "loss": "loss",
+        "eval_bleu": "validation BLEU",
+        "eval_bleu4": "validation BLEU-4",
+        "eval_accuracy": "validation accuracy",
+    }
 
     def __init__(self) -> None:
         super().__init__()

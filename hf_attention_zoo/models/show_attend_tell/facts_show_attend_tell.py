@@ -93,6 +93,7 @@ _SMALL: dict[str, Any] = {
     "dropout": 0.3,
     "initializer_range": 0.08,
     "readout": "tanh",
+    "coverage_weight": 0.1,  # 64 regions and 6 words: with 1 the term outweighs the words
     "image_encoder": "convolutions",
     "grid_height": 8,
     "grid_width": 8,
@@ -140,6 +141,6 @@ RECIPES: dict[str, dict[str, Any]] = {
         {**_CODE, "attention": "hard"},
         _ADAM,
     ),
-    "small": _small("drawings of 64 x 64, an encoder that is trained with the captioner", {}, {}, 25),
-    "small-hard": _small("as small, with hard attention", {"attention": "hard", "coverage_weight": 0.0}, {}, 25),
+    "small": _small("drawings of 64 x 64, an encoder that is trained with the captioner", {}, {}, 20),
+    "small-hard": _small("as small, with hard attention", {"attention": "hard", "coverage_weight": 0.0}, {}, 20),
 }

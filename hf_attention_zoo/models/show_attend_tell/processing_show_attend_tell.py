@@ -7,6 +7,9 @@ from typing import Any
 import torch
 from transformers import BatchFeature, ProcessorMixin
 
+from hf_attention_zoo.images.picture_processor import PictureProcessor
+from hf_attention_zoo.models.show_attend_tell.configuration_show_attend_tell import ShowAttendTellConfig
+
 
 class ShowAttendTellProcessor(ProcessorMixin):
     """An image processor and a tokenizer of captions.
@@ -21,6 +24,24 @@ class ShowAttendTellProcessor(ProcessorMixin):
 
     def __init__(self, image_processor: Any = None, tokenizer: Any = None, **kwargs: Any) -> None:
         super().__init__(image_processor, tokenizer, **kwargs)
+
+    @classmethod
+    def for_config(cls, config: ShowAttendTellConfig, tokenizer: Any) -> ShowAttendTellProcessor:
+        """With pictures as the config's encoder wants them.
+
+        Those of VGG-19 and of backbones: the middle 224 x 224 of a picture whose short side is 256. Of
+        EfficientNet-lite0: the whole picture on white, 224 x 224, values (x - 127) / 128. Of small convolutions: the
+        whole picture on white, as large as makes the config's grid.
+        """
+        if config.image_encoder == "convolutions":
+            scale = 2 ** len(config.encoder_channels)
+            size = {"height": config.grid_height * scale, "width": config.grid_width * scale}
+            return cls(PictureProcessor(size=size, do_center_crop=False, do_pad=True), tokenizer)
+        if config.image_encoder == "efficientnet_lite0":
+            values = {"image_mean": [127 / 255] * 3, "image_std": [128 / 255] * 3}
+            size = {"height": 224, "width": 224}
+            return cls(PictureProcessor(size=size, do_center_crop=False, do_pad=True, **values), tokenizer)
+        return cls(PictureProcessor(), tokenizer)
 
     @property
     def model_input_names(self) -> list[str]:

@@ -1,0 +1,227 @@
+"""Pictures with captions: from a folder, an embedded sample or the Hub, with several captions for a picture.
+
+A folder holds `train`, `validation` and `test` files of any format that `load_data` reads, and the pictures: in
+`images.zip`, or as files. A row names its picture in `file_name` (also `image`, `image_path`, `filepath`), relative to
+the archive or to the folder, and has its captions in `captions`, `caption`, `text` or `sentences`: a string, a list of
+strings, or a mapping from languages to one or the other.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from hf_attention_zoo.data.record_files import canonical_split, read_rows, split_files_of_folder
+from hf_attention_zoo.data.samples import get_sample, is_sample
+from hf_attention_zoo.images.opening import open_picture
+
+ARCHIVE = "images.zip"
+PICTURE_COLUMNS = ("file_name", "image", "image_path", "filepath", "filename")
+CAPTION_COLUMNS = ("captions", "caption", "text", "sentences")
+
+
+class PictureFolder:
+    """The pictures of a folder: in its archive, or as files in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._archive: zipfile.ZipFile | None = None
+        self._names: frozenset[str] = frozenset()
+        if (folder / ARCHIVE).is_file():
+            try:
+                with zipfile.ZipFile(folder / ARCHIVE) as archive:
+                    self._names = frozenset(archive.namelist())
+            except zipfile.BadZipFile as error:
+                raise ValueError(f"{folder / ARCHIVE} is no whole archive: {error}") from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_archive": None}  # an open archive cannot go to another process
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names or (self.folder / name).is_file()
+
+    def read(self, name: str) -> bytes:
+        """The file of a picture.
+
+        Raises:
+            ValueError: there is none of that name.
+        """
+        if name in self._names:
+            if self._archive is None:
+                self._archive = zipfile.ZipFile(self.folder / ARCHIVE)
+            return self._archive.read(name)
+        path = self.folder / name
+        if not path.is_file():
+            raise ValueError(f"{self.folder} has no picture {name!r}, neither in {ARCHIVE} nor as a file")
+        return path.read_bytes()
+
+
+@dataclass(frozen=True)
+class CaptionRows:
+    """One split: pictures, one or more captions for each, and what else the rows say.
+
+    Attributes:
+        names: N ids of pictures.
+        captions: N lists of captions, each of at least one.
+        sources: N pictures: names in `store`, or pictures themselves.
+        store: where named pictures lie.
+        rows: N rows as they came, without pictures.
+    """
+
+    names: list[str]
+    captions: list[list[str]]
+    sources: list[Any] = field(repr=False)
+    store: PictureFolder | None = field(repr=False, default=None)
+    rows: list[Mapping[str, Any]] = field(repr=False, default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def picture(self, index: int) -> Image.Image:
+        """A picture in RGB.
+
+        Raises:
+            ValueError: it is missing or damaged; the message has its name.
+        """
+        source = self.sources[index]
+        if self.store is not None and isinstance(source, str):
+            source = io.BytesIO(self.store.read(source))
+        return open_picture(source, f"picture {self.names[index]!r}")
+
+    def pictures(self) -> Iterator[Image.Image]:
+        """All pictures, one at a time."""
+        return (self.picture(index) for index in range(len(self)))
+
+    def select(self, indices: Sequence[int]) -> CaptionRows:
+        """Some of the rows."""
+        return CaptionRows(
+            *([column[i] for i in indices] for column in (self.names, self.captions, self.sources)),
+            self.store,
+            [self.rows[i] for i in indices],
+        )
+
+    def take(self, count: int) -> CaptionRows:
+        """The first rows."""
+        return self.select(range(min(count, len(self))))
+
+
+def load_captions(
+    dataset: str | Path,
+    *,
+    language: str | None = None,
+    dataset_config: str | None = None,
+    picture_column: str | None = None,
+    caption_column: str | None = None,
+    splits: str | Sequence[str] | None = None,
+) -> dict[str, CaptionRows]:
+    """The splits of a data set of pictures and captions.
+
+    Args:
+        dataset: embedded sample, folder or Hub id.
+        language: which captions, where there are several languages.
+        dataset_config: configuration of a Hub data set.
+        picture_column, caption_column: names of the two columns, where they are unusual.
+        splits: load only these.
+
+    Raises:
+        ValueError: no such data, column, language or picture, or a row without a caption.
+    """
+    wanted = [splits] if isinstance(splits, str) else None if splits is None else list(splits)
+    name = str(dataset)
+    folder = get_sample(name).folder if is_sample(name) else Path(dataset)
+    if folder.is_dir():
+        store = PictureFolder(folder)
+        found: dict[str, CaptionRows] = {}
+        for split, files in split_files_of_folder(folder, None, None).items():
+            if wanted is None or split in wanted:
+                placed = [row for file in files for row in read_rows(file)]
+                found[split] = _rows(placed, store, language, picture_column, caption_column)
+        return found
+    if name.startswith((".", "/")) or name.count("/") > 1 or not name:
+        raise ValueError(f"no such folder: {name!r}; give a folder, an embedded sample or a Hub id")
+    return _from_hub(name, dataset_config, language, picture_column, caption_column, wanted)
+
+
+def _from_hub(
+    name: str,
+    dataset_config: str | None,
+    language: str | None,
+    picture_column: str | None,
+    caption_column: str | None,
+    wanted: list[str] | None,
+) -> dict[str, CaptionRows]:
+    import datasets
+
+    try:
+        loaded = datasets.load_dataset(name, dataset_config)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ValueError(f"{name!r} is no embedded sample or folder, and the Hub gave: {error}") from error
+    found = {}
+    for split, rows in loaded.items():
+        split = canonical_split(split)
+        if wanted is None or split in wanted:
+            for column, kind in rows.features.items():
+                if isinstance(kind, datasets.Image):
+                    rows = rows.cast_column(column, datasets.Image(decode=False))
+            placed = [(f"row {number} of {split}", row) for number, row in enumerate(rows)]
+            found[split] = _rows(placed, None, language, picture_column, caption_column)
+    return found
+
+
+def _rows(
+    placed: list[tuple[str, Mapping[str, Any]]],
+    store: PictureFolder | None,
+    language: str | None,
+    picture_column: str | None,
+    caption_column: str | None,
+) -> CaptionRows:
+    names, captions, sources, rest = [], [], [], []
+    for place, row in placed:
+        picture = _column(row, picture_column, PICTURE_COLUMNS, "picture", place)
+        caption = _column(row, caption_column, CAPTION_COLUMNS, "caption", place)
+        written = _captions(row[caption], language, place)
+        if not written:
+            continue  # this language has none for the picture
+        source = row[picture]
+        if isinstance(source, Mapping):  # the Hub's undecoded pictures
+            source = source.get("bytes") or source.get("path")
+        if store is not None and source not in store:
+            raise ValueError(f"{place}: {store.folder} has no picture {source!r}")
+        names.append(str(row.get("id", source if isinstance(source, str) else len(names))))
+        captions.append(written)
+        sources.append(source)
+        rest.append({key: value for key, value in row.items() if key != picture or isinstance(value, str)})
+    if not names:
+        said = "" if language is None else f" in {language!r}"
+        raise ValueError(f"there are no captions{said}")
+    return CaptionRows(names, captions, sources, store, rest)
+
+
+def _column(row: Mapping[str, Any], named: str | None, usual: Sequence[str], said: str, place: str) -> str:
+    for name in (named,) if named is not None else usual:
+        if row.get(name) is not None:
+            return name
+    tried = named if named is not None else ", ".join(usual)
+    raise ValueError(f"{place} has no {said} (column {tried}); it has: {', '.join(row)}")
+
+
+def _captions(value: Any, language: str | None, place: str) -> list[str]:
+    """The captions of one row in one language; an empty list if it has none in that language."""
+    if isinstance(value, Mapping):
+        if language is None:
+            if len(value) != 1:
+                raise ValueError(
+                    f"{place} has captions in {', '.join(value)}; say which with language (--target_lang)"
+                )
+            language = next(iter(value))
+        value = value.get(language, [])
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(text, str) for text in listed):
+        raise ValueError(f"{place}: captions are of type {type(value).__name__}; give a string or a list of strings")
+    return [text for text in listed if text.strip()]
