@@ -46,6 +46,7 @@ EVALUATORS: dict[str, Evaluator] = {
     "AutoModelForSequenceClassification": Evaluator(
         "hf_attention_zoo.evaluation.label_evaluation", "evaluate_classifier"
     ),
+    "AutoModelForImageTextToText": Evaluator("hf_attention_zoo.evaluation.caption_evaluation", "evaluate_captioner"),
 }
 
 
