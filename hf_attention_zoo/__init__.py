@@ -36,6 +36,8 @@ _PUBLIC = {
     "HierarchicalTokenizer": "hf_attention_zoo.tokenization.hierarchical_tokenizer",
     "TextTokenizer": "hf_attention_zoo.tokenization.text_tokenizer",
     "CaptionTokenizer": "hf_attention_zoo.tokenization.caption_tokenizer",
+    "PictureAttention": "hf_attention_zoo.alignment.picture_attention",
+    "load_captions": "hf_attention_zoo.data.captions",
     "PictureProcessor": "hf_attention_zoo.images.picture_processor",
     "ShowAttendTellProcessor": "hf_attention_zoo.models.show_attend_tell.processing_show_attend_tell",
     "HopAttention": "hf_attention_zoo.alignment.hop_attention",

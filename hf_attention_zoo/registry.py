@@ -197,6 +197,7 @@ ARCHITECTURES: tuple[Architecture, ...] = (
         tokenizer="hf_attention_zoo.tokenization.caption_tokenizer:CaptionTokenizer",
         image_processor="hf_attention_zoo.images.picture_processor:PictureProcessor",
         processor="hf_attention_zoo.models.show_attend_tell.processing_show_attend_tell:ShowAttendTellProcessor",
+        aligner="hf_attention_zoo.alignment.picture_attention:align_pictures",
     ),
     Architecture(
         model_type="han",

@@ -13,7 +13,7 @@ from hf_attention_zoo.registry import list_architectures, load_object
 def align(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Any, **options: Any
 ) -> list[Alignment] | list[HeadAlignment]:
-    """The attention of a model's predictions, aligned with its tokens.
+    """The attention of a model's predictions, aligned with its tokens; of a captioner, with regions of its pictures.
 
     For translation models, those of transformers included, the options are those of `align_seq2seq`: `targets`,
     `num_beams`, `batch_size`, `kind`, `layer`, `head`, `truncation` and the keywords of `generate`.
@@ -26,6 +26,10 @@ def align(
     (heads,) = align(model, tokenizer, ["Guten Tag"], kind="encoder", layer=4, head="all")  # a Transformer's
     heads.weights              # (heads, source tokens, source tokens)
     heads.plot("heads.png", token="Tag")
+
+    (seen,) = align(captioner, processor, ["koala.jpg"], num_beams=5)  # a processor in the place of the tokenizer
+    seen.weights               # (tokens, rows, columns) of the grid of regions
+    seen.plot("koala.png")
     ```
 
     Raises:

@@ -19,7 +19,9 @@ class TaskAliases(dict):
 
 
 def register_pipelines() -> None:
-    """Register "translation" (with `translation_xx_to_yy`) and "zoo-translation", and let all pipelines pad documents.
+    """Register the tasks that transformers lacks, and let all pipelines pad documents.
+
+    They are "translation" (with `translation_xx_to_yy`), "zoo-translation" and "image-captioning".
 
     Calling it again changes nothing.
 
@@ -27,8 +29,9 @@ def register_pipelines() -> None:
     Should it vanish or move, "zoo-translation" still works.
     """
     import transformers.pipelines as tasks
-    from transformers import AutoModelForSeq2SeqLM
+    from transformers import AutoModelForImageTextToText, AutoModelForSeq2SeqLM
 
+    from hf_attention_zoo.pipelines.caption_pipeline import CaptionPipeline
     from hf_attention_zoo.pipelines.ragged_documents import pad_documents
     from hf_attention_zoo.pipelines.translation_pipeline import TranslationPipeline
 
@@ -38,5 +41,9 @@ def register_pipelines() -> None:
     for task in ("translation", "zoo-translation"):
         if task not in registry.supported_tasks:
             registry.register_pipeline(task, TranslationPipeline, pt_model=AutoModelForSeq2SeqLM, type="text")
+    if "image-captioning" not in registry.supported_tasks:
+        registry.register_pipeline(
+            "image-captioning", CaptionPipeline, pt_model=AutoModelForImageTextToText, type="multimodal"
+        )
     if not isinstance(registry.task_aliases, TaskAliases):
         registry.task_aliases = TaskAliases(registry.task_aliases)

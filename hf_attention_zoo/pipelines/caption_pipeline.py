@@ -1,0 +1,96 @@
+"""`pipeline("image-captioning", ...)`: a picture in, its caption out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+from transformers import GenerationConfig
+from transformers.pipelines.base import Pipeline
+
+from hf_attention_zoo.images.opening import open_picture
+
+MOST_TOKENS = 64
+
+
+class CaptionPipeline(Pipeline):
+    """Pictures to captions.
+
+    ```python
+    import hf_attention_zoo
+    from transformers import pipeline
+
+    captioner = pipeline("image-captioning", model="folder")
+    captioner("koala.jpg")                                   # [{"generated_text": "..."}]
+    captioner([picture, data], batch_size=2, num_beams=5)    # one of these lists for each picture
+    ```
+
+    A picture is a path, bytes, an open file, a PIL image, an array or tensor, or a row of a data set with an "image".
+    Keywords of the constructor or of a call:
+        prompt: what the captions begin with.
+        Everything else goes to `generate`: num_beams, max_new_tokens, num_return_sequences, ...
+
+    A list of `num_return_sequences` dictionaries comes back per picture. What is no picture is a `ValueError`.
+    """
+
+    _load_processor = True
+    _load_image_processor = False
+    _load_feature_extractor = False
+    _load_tokenizer = False
+    _pipeline_calls_generate = True
+    _default_generation_config = GenerationConfig(max_new_tokens=MOST_TOKENS)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.model.can_generate():
+            raise ValueError(f"{type(self.model).__name__} writes nothing; captions need a model that generates")
+        if self.processor is None:
+            raise ValueError("captions need a processor; pass processor=, or save one in the model's folder")
+
+    def _sanitize_parameters(
+        self, prompt: str | None = None, **generate_kwargs: Any
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        before = {} if prompt is None else {"prompt": prompt}
+        return before, {"generate_kwargs": generate_kwargs} if generate_kwargs else {}, {}
+
+    def __call__(self, images: Any, *args: Any, **kwargs: Any) -> Any:
+        """Caption a picture, a list of pictures, or a generator or data set of pictures (which is streamed)."""
+        if isinstance(images, (list, tuple)):
+            if not images:
+                return []
+            opened = [_picture(image, f"picture {number}") for number, image in enumerate(images)]
+            return super().__call__(opened, *args, **kwargs)
+        one = isinstance(images, (str, bytes, PathLike, Mapping)) or any(hasattr(images, n) for n in ("shape", "read"))
+        if one or not hasattr(images, "__iter__"):
+            images = _picture(images, "the picture")
+        return super().__call__(images, *args, **kwargs)
+
+    def preprocess(self, inputs: Any, prompt: str = "") -> dict[str, Any]:
+        return dict(self.processor(images=_picture(inputs, "the picture"), text=prompt, return_tensors="pt"))
+
+    def _forward(self, model_inputs: dict[str, Any], generate_kwargs: dict[str, Any] | None = None) -> dict[str, Any]:
+        options = self._prepare_generate_kwargs(dict(generate_kwargs or {}), return_dict_in_generate=False)
+        pixels = model_inputs["pixel_values"].to(self.model.dtype)
+        sequences = self.model.generate(
+            pixel_values=pixels, decoder_input_ids=model_inputs["decoder_input_ids"], **options
+        )
+        return {"output_ids": sequences.reshape(pixels.shape[0], -1, sequences.shape[-1])}
+
+    def postprocess(self, model_outputs: dict[str, Any]) -> list[dict[str, str]]:
+        texts = self.processor.batch_decode(model_outputs["output_ids"][0], skip_special_tokens=True)
+        return [{"generated_text": text.strip()} for text in texts]
+
+    def save_pretrained(self, save_directory: str | PathLike[str], **kwargs: Any) -> None:
+        """Save model and processor, which is all that `pipeline("image-captioning", model=folder)` needs."""
+        self.model.save_pretrained(save_directory, **kwargs)
+        self.processor.save_pretrained(save_directory)
+
+
+def _picture(source: Any, name: str) -> Any:
+    """A picture, or the picture of a row of a data set."""
+    if isinstance(source, Mapping):
+        if "image" not in source:
+            raise ValueError(f"{name} is a row without 'image'; it has: {', '.join(map(str, source))}")
+        source = source["image"]
+    return open_picture(source, name)
