@@ -40,6 +40,8 @@ _PUBLIC = {
     "load_captions": "hf_attention_zoo.data.captions",
     "PictureProcessor": "hf_attention_zoo.images.picture_processor",
     "ShowAttendTellProcessor": "hf_attention_zoo.models.show_attend_tell.processing_show_attend_tell",
+    "BERT2018Tokenizer": "hf_attention_zoo.tokenization.bert2018_tokenizer",
+    "GPT2018Tokenizer": "hf_attention_zoo.tokenization.gpt2018_tokenizer",
     "HopAttention": "hf_attention_zoo.alignment.hop_attention",
     "publish": "hf_attention_zoo.hub.publishing",
     "export_with_code": "hf_attention_zoo.hub.code_export",

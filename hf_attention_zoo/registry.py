@@ -272,6 +272,7 @@ ARCHITECTURES: tuple[Architecture, ...] = (
             "AutoModelForMultipleChoice": "GPT2018ForMultipleChoice",
             "AutoModelForCausalLM": "GPT2018ForCausalLM",
         },
+        tokenizer="hf_attention_zoo.tokenization.gpt2018_tokenizer:GPT2018Tokenizer",
     ),
     Architecture(
         model_type="bert2018",
@@ -291,6 +292,7 @@ ARCHITECTURES: tuple[Architecture, ...] = (
             "AutoModelForMultipleChoice": "BERT2018ForMultipleChoice",
             "AutoModelForPreTraining": "BERT2018ForPreTraining",
         },
+        tokenizer="hf_attention_zoo.tokenization.bert2018_tokenizer:BERT2018Tokenizer",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""The four special tokens that every vocabulary of the zoo begins with, and the end-of-sentence template."""
+"""The special tokens with which the vocabularies of the zoo begin, and the end-of-sentence template."""
 
 from tokenizers import Tokenizer, processors
 
@@ -9,6 +9,19 @@ SPECIAL_TOKENS: dict[str, str] = {
     "bos_token": "<s>",
     "eos_token": "</s>",
 }
+
+# BERT's, in the order of their ids where a vocabulary is learnt here.
+WORD_PIECE_TOKENS: dict[str, str] = {
+    "pad_token": "[PAD]",
+    "unk_token": "[UNK]",
+    "cls_token": "[CLS]",
+    "sep_token": "[SEP]",
+    "mask_token": "[MASK]",
+}
+
+# GPT's, and the symbols of its task formats.
+BYTE_PAIR_TOKENS: dict[str, str] = {"unk_token": "<unk>", "pad_token": "<pad>"}
+TASK_TOKENS: dict[str, str] = {"start": "_start_", "delimiter": "_delimiter_", "extract": "_classify_"}
 
 
 def end_sentences_with_eos(backend: Tokenizer) -> None:

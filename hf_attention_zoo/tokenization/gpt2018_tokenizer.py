@@ -1,0 +1,234 @@
+"""GPT's tokenizer: lower-cased words cut into byte pairs, and the formats in which tasks are written as texts.
+
+The last piece of a word carries `</w>`. Case and the spacing of marks are lost, as in the paper; a line end is a word.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors
+from transformers import BatchEncoding
+from transformers.utils import logging
+
+from hf_attention_zoo.tokenization.old_text_rules import missing_packages, original_words, plain_words
+from hf_attention_zoo.tokenization.own_backend import OwnBackend
+from hf_attention_zoo.tokenization.special_tokens import BYTE_PAIR_TOKENS, TASK_TOKENS
+from hf_attention_zoo.tokenization.surfaces import composed
+from hf_attention_zoo.tokenization.training_texts import check_vocab_size, checked_texts
+
+logger = logging.get_logger(__name__)
+
+WORD_END = "</w>"
+_SEPARATOR = "\u2002"  # stands between words on their way to the backend; line ends are words and must stay
+PLAIN_RULES = (
+    "ftfy and spaCy cut the words in the paper; without them ({missing} missing) words are cut by simpler rules, and "
+    "ids are others than theirs. For the original rules: pip install 'hf_attention_zoo[gpt]'"
+)
+
+
+def _backend(vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> Tokenizer:
+    unknown = BYTE_PAIR_TOKENS["unk_token"]
+    backend = Tokenizer(models.BPE(vocabulary, merges, unk_token=unknown, end_of_word_suffix=WORD_END))
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex(f"[{_SEPARATOR} ]+"), behavior="removed")
+    backend.decoder = decoders.BPEDecoder(suffix=WORD_END)
+    return backend
+
+
+def chosen_rules(text_packages: bool | None) -> bool:
+    """Whether words are cut by ftfy and spaCy: as asked, else where both are installed, with a warning if not.
+
+    Raises:
+        ValueError: they are asked for and missing.
+    """
+    missing = missing_packages()
+    if text_packages is None and missing:
+        logger.warning(PLAIN_RULES.format(missing=" and ".join(missing)))
+    if text_packages and missing:
+        raise ValueError(f"text_packages=True, but {PLAIN_RULES.format(missing=' and '.join(missing))}")
+    return not missing if text_packages is None else text_packages
+
+
+class GPT2018Tokenizer(OwnBackend):
+    """Texts as byte pairs of lower-cased words.
+
+    ```python
+    tok = GPT2018Tokenizer.train(texts, vocab_size=8000)
+    tok("A text")                       # nothing is added: a prompt to continue
+    tok.use_task_format()               # saved with the tokenizer
+    tok("A text")                       # _start_ text _classify_
+    tok("A premise", "a hypothesis")    # _start_ premise _delimiter_ hypothesis _classify_
+    ```
+
+    Args:
+        text_packages: whether ftfy and spaCy cut the words, as trained.
+        task_format: whether texts are written in the formats of fine-tuning (Section 3.3).
+
+    Raises:
+        ValueError: it was trained with ftfy and spaCy, and they are not installed.
+    """
+
+    own_tokens = BYTE_PAIR_TOKENS
+    model_input_names = ["input_ids", "attention_mask"]
+    padding_side = "right"
+
+    def __init__(self, *args: Any, text_packages: bool = False, task_format: bool = False, **kwargs: Any) -> None:
+        missing = missing_packages() if text_packages else []
+        if missing:
+            raise ValueError(
+                f"this tokenizer cuts words with ftfy and spaCy, but {' and '.join(missing)} cannot be found, and "
+                "other rules would give other ids: pip install 'hf_attention_zoo[gpt]'"
+            )
+        self.text_packages, self.task_format = text_packages, task_format
+        super().__init__(*args, text_packages=text_packages, task_format=task_format, **kwargs)
+
+    @classmethod
+    def train(
+        cls,
+        texts: Iterable[str] | Iterable[list[str]],
+        *,
+        vocab_size: int = 40_478,
+        text_packages: bool | None = None,
+        min_frequency: int = 2,
+        alphabet_size: int | None = None,
+        task_format: bool = False,
+        model_max_length: int | None = None,
+    ) -> "GPT2018Tokenizer":
+        """Learn merges from texts; the iterable is read once.
+
+        The symbols of the task formats are in the vocabulary from the start, so that fine-tuning needs no new rows.
+
+        Args:
+            texts: strings, or lists of strings.
+            vocab_size: rows, the five special symbols included; a small text may give fewer: `len(tok)` tells.
+            text_packages: cut words with ftfy and spaCy; if not given, where they are installed, and a warning says
+                so where they are not.
+            min_frequency: how often a pair must occur to be merged.
+            alphabet_size: keep only so many characters; others become `<unk>`.
+            task_format: see `use_task_format`.
+            model_max_length: where `truncation=True` cuts.
+
+        Raises:
+            ValueError: a value of the wrong type or range, texts without text, or packages that are missing.
+        """
+        from hf_attention_zoo.tokenization.piece_training import learn_pieces
+
+        check_vocab_size(vocab_size)
+        text_packages = chosen_rules(text_packages)
+        specials = [*BYTE_PAIR_TOKENS.values(), *TASK_TOKENS.values()]
+        cut = original_words if text_packages else plain_words
+        vocabulary, merges = learn_pieces(
+            (cut(composed(text)) for text in checked_texts(texts, "text")),
+            vocab_size=vocab_size,
+            special_tokens=specials,
+            min_frequency=min_frequency,
+            alphabet_size=alphabet_size,
+            suffix=WORD_END,
+        )
+        backend = _backend(vocabulary, merges)
+        backend.add_special_tokens(specials)
+        limit = {} if model_max_length is None else {"model_max_length": model_max_length}
+        tokenizer = cls(tokenizer_object=backend, text_packages=text_packages, **limit)
+        return tokenizer.use_task_format(task_format)
+
+    @classmethod
+    def from_release(
+        cls,
+        vocabulary: str | os.PathLike[str],
+        merges: str | os.PathLike[str],
+        *,
+        text_packages: bool | None = None,
+        model_max_length: int = 512,
+    ) -> "GPT2018Tokenizer":
+        """The tokenizer of the release's `encoder_bpe_40000.json` and `vocab_40000.bpe`.
+
+        It has no symbols for tasks and no pad: `add_task_symbols` adds them.
+
+        Raises:
+            ValueError: a file is missing, or packages are.
+        """
+        for path in (vocabulary, merges):
+            if not Path(path).is_file():
+                raise ValueError(f"no such file: {path}")
+        text_packages = chosen_rules(text_packages)
+        pieces = json.loads(Path(vocabulary).read_text(encoding="utf-8"))
+        lines = Path(merges).read_text(encoding="utf-8").split("\n")
+        pairs = [tuple(line.split()) for line in lines[1:] if len(line.split()) == 2]
+        backend = _backend(pieces, pairs)
+        backend.add_special_tokens([BYTE_PAIR_TOKENS["unk_token"]])
+        return cls(
+            tokenizer_object=backend, text_packages=text_packages, pad_token=None, model_max_length=model_max_length
+        )
+
+    def add_task_symbols(self, model: Any = None) -> "GPT2018Tokenizer":
+        """Add those of the pad and the task symbols that are missing, and their rows to a model.
+
+        New rows are drawn as the model's first ones were. Returns the tokenizer.
+        """
+        if self.pad_token is None:
+            self.add_special_tokens({"pad_token": BYTE_PAIR_TOKENS["pad_token"]})
+        known = self.get_vocab()
+        self.add_tokens([token for token in TASK_TOKENS.values() if token not in known], special_tokens=True)
+        if model is not None:
+            old = model.get_input_embeddings().weight.shape[0]
+            table = model.resize_token_embeddings(len(self), mean_resizing=False).weight
+            table.data[old:].normal_(std=model.config.initializer_range)
+            model.config.pad_token_id, model.config.delimiter_token_id = self.pad_token_id, self.delimiter_token_id
+        return self
+
+    @property
+    def delimiter_token_id(self) -> int | None:
+        """The id of the symbol between two texts."""
+        return self._tokenizer.token_to_id(TASK_TOKENS["delimiter"])
+
+    def use_task_format(self, on: bool = True) -> "GPT2018Tokenizer":
+        """Write texts as tasks (Section 3.3), or plainly; the choice is saved. Returns the tokenizer.
+
+        Single texts become `start text extract`, pairs `start text delimiter text extract`: premise and hypothesis,
+        context and one answer, or two texts whose other order a model with `similarity=True` reads, too.
+
+        Raises:
+            ValueError: the vocabulary has no symbols for tasks.
+        """
+        self.task_format = self.init_kwargs["task_format"] = on
+        if not on:
+            self._tokenizer.post_processor = processors.TemplateProcessing(
+                single="$A", pair="$A $B:0", special_tokens=[]
+            )
+            return self
+        symbols = [(token, self._tokenizer.token_to_id(token)) for token in TASK_TOKENS.values()]
+        if any(number is None for _, number in symbols):
+            raise ValueError("the vocabulary has no symbols for tasks; add them with add_task_symbols(model)")
+        start, delimiter, extract = TASK_TOKENS.values()
+        self._tokenizer.post_processor = processors.TemplateProcessing(
+            single=f"{start} $A {extract}", pair=f"{start} $A {delimiter} $B:0 {extract}", special_tokens=symbols
+        )
+        return self
+
+    def words(self, text: str) -> list[str]:
+        """The lower-cased words into which a text is cut before byte pairs."""
+        cut = original_words if self.text_packages else plain_words
+        return cut(composed(text))
+
+    def _cut(self, text: Any) -> Any:
+        if isinstance(text, str):
+            return _SEPARATOR.join(self._around_symbols(text))
+        if isinstance(text, list | tuple):
+            return type(text)(self._cut(item) for item in text)
+        return text
+
+    def _around_symbols(self, text: str) -> Iterator[str]:
+        """Words of a text, in which written symbols such as `_delimiter_` stay whole."""
+        symbols = [token for token in self.get_added_vocab() if token in text]
+        if not symbols:
+            yield from self.words(text)
+            return
+        before, symbol, after = text.partition(min(symbols, key=text.index))
+        yield from self.words(before)
+        yield symbol
+        yield from self._around_symbols(after)
+
+    def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **kwargs: Any) -> BatchEncoding:
+        return super()._encode_plus(self._cut(text), self._cut(text_pair), *args, **kwargs)

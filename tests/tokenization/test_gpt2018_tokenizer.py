@@ -1,0 +1,138 @@
+"""GPT's byte pairs: words with and without the text packages, task formats, the release's files, saving."""
+
+import json
+import logging
+import unicodedata
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
+from hf_attention_zoo import GPT2018Config, GPT2018ForCausalLM, GPT2018Tokenizer
+from hf_attention_zoo.tokenization import gpt2018_tokenizer, old_text_rules
+from hf_attention_zoo.tokenization.old_text_rules import missing_packages, original_words, plain_words
+
+TEXTS = [
+    "A white dog runs fast.",
+    "흰 개가 달린다.",
+    'He said: "I don\'t know" -- so what?\nNew line',
+    "lower low lowest",
+] * 4
+needs_packages = pytest.mark.skipif(bool(missing_packages()), reason="ftfy and spaCy are not installed")
+
+
+@pytest.fixture(scope="module")
+def tok() -> GPT2018Tokenizer:
+    return GPT2018Tokenizer.train(TEXTS, vocab_size=200, text_packages=False)
+
+
+def test_dashes_dots_and_runs_of_marks_are_words_and_so_is_a_line_end() -> None:
+    assert plain_words("Wait—what…  (A) x--y\n\n b ´s") == [
+        "wait", "-", "what", "...", "(", "a", ")", "x", "--", "y", "\n", "b", "'", "s",
+    ]  # fmt: skip
+    assert plain_words("The end. 3.50 e.g. 'a'") == ["the", "end", ".", "3.50", "e.g", ".", "'", "a", "'"]
+    assert plain_words("") == plain_words(" \t ") == []
+
+
+@needs_packages
+def test_the_packages_cut_words_as_the_authors_had_them() -> None:
+    assert original_words("I don't know--he said…\nOK.") == [
+        "i", "do", "n't", "know", "--", "he", "said", "...", "\n", "ok", ".",
+    ]  # fmt: skip
+    assert original_words("sch\u00c3\u00b6n") == ["schön"]
+    trained = GPT2018Tokenizer.train(TEXTS, vocab_size=200)
+    assert trained.text_packages and trained.words("I don't") == ["i", "do", "n't"]
+
+
+def test_words_are_lower_cased_and_end_with_their_mark(tok: GPT2018Tokenizer) -> None:
+    assert tok("LOW Lower")["input_ids"] == tok("low lower")["input_ids"]
+    pieces = tok.tokenize("low lowest")
+    assert [piece for piece in pieces if piece.endswith("</w>")] == [pieces[len(tok.tokenize("low")) - 1], pieces[-1]]
+    assert "".join(pieces).split("</w>") == ["low", "lowest", ""]
+    assert tok.decode(tok("A white dog\nruns.")["input_ids"]) == "a white dog \n runs ."
+    assert tok("日")["input_ids"] == [0] == [tok.unk_token_id]
+    assert tok("")["input_ids"] == []
+
+
+def test_korean_survives(tok: GPT2018Tokenizer) -> None:
+    text = "흰 개가 달린다"
+    for given in (text, unicodedata.normalize("NFD", text)):
+        ids = tok(given)["input_ids"]
+        assert tok.unk_token_id not in ids and tok.decode(ids) == text
+
+
+def test_without_merges_a_word_is_its_letters(tmp_path: Path) -> None:
+    vocabulary, merges = tmp_path / "encoder.json", tmp_path / "vocab.bpe"
+    pieces = ["<unk>", "l", "o", "w", "w</w>", "lo"]
+    vocabulary.write_text(json.dumps({piece: number for number, piece in enumerate(pieces)}))
+    merges.write_text("#version: 0.2\n")
+    tok = GPT2018Tokenizer.from_release(vocabulary, merges, text_packages=False)
+    assert tok.tokenize("low") == ["l", "o", "w</w>"] and tok.pad_token is None
+    merges.write_text("#version: 0.2\nl o\n")
+    tok = GPT2018Tokenizer.from_release(vocabulary, merges, text_packages=False)
+    assert tok("LOW")["input_ids"] == [5, 4]
+    with pytest.raises(ValueError, match="no symbols for tasks"):
+        tok.use_task_format()
+
+
+def test_symbols_for_tasks_are_added_with_rows_of_the_first_distribution(tmp_path: Path) -> None:
+    vocabulary, merges = tmp_path / "encoder.json", tmp_path / "vocab.bpe"
+    vocabulary.write_text(json.dumps({"<unk>": 0, "a</w>": 1, "b</w>": 2}))
+    merges.write_text("#version: 0.2\n")
+    tok = GPT2018Tokenizer.from_release(vocabulary, merges, text_packages=False)
+    model = GPT2018ForCausalLM(
+        GPT2018Config(vocab_size=3, hidden_size=64, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
+    )
+    before = model.get_input_embeddings().weight.detach().clone()
+    tok.add_task_symbols(model)
+    table = model.get_input_embeddings().weight
+    assert len(tok) == 7 == len(table) and model.lm_head.weight is table
+    assert torch.equal(table[:3], before) and 0.01 < table[3:].std() < 0.03
+    assert (model.config.pad_token_id, model.config.delimiter_token_id) == (3, tok.delimiter_token_id)
+    assert tok.use_task_format()("a", "b")["input_ids"] == [4, 1, 5, 2, 6]
+
+
+def test_tasks_are_written_as_in_the_paper_and_plain_texts_get_nothing(tok: GPT2018Tokenizer, tmp_path: Path) -> None:
+    plain = tok("a dog")["input_ids"]
+    task = GPT2018Tokenizer.train(TEXTS, vocab_size=200, text_packages=False, task_format=True)
+    start, delimiter, extract = (task.convert_tokens_to_ids(t) for t in ("_start_", "_delimiter_", "_classify_"))
+    assert task("a dog")["input_ids"] == [start, *plain, extract]
+    assert task("a dog", "low")["input_ids"] == [start, *plain, delimiter, *tok("low")["input_ids"], extract]
+    cut = task("a dog " * 20, "low", truncation=True, max_length=9)["input_ids"]
+    assert len(cut) == 9 and cut[0] == start and cut[-1] == extract and delimiter in cut
+    task.save_pretrained(tmp_path)
+    again = AutoTokenizer.from_pretrained(tmp_path)
+    assert type(again) is GPT2018Tokenizer and again.task_format
+    assert again("a dog", "low") == task("a dog", "low")
+    assert again.use_task_format(False)("a dog")["input_ids"] == plain
+
+
+def test_written_symbols_stay_whole(tok: GPT2018Tokenizer) -> None:
+    ids = tok("_start_ a_b _delimiter_ dog")["input_ids"]
+    assert ids[0] == tok.convert_tokens_to_ids("_start_") and tok.delimiter_token_id in ids
+
+
+def test_missing_packages_are_announced_and_never_replaced_in_silence(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(gpt2018_tokenizer, "missing_packages", lambda: ["spacy"])
+    transformers_logging.enable_propagation()
+    with caplog.at_level(logging.WARNING):
+        tok = GPT2018Tokenizer.train(TEXTS, vocab_size=200)
+    transformers_logging.disable_propagation()
+    assert not tok.text_packages and "spacy missing" in caplog.text and "hf_attention_zoo[gpt]" in caplog.text
+    with pytest.raises(ValueError, match=r"text_packages=True.*spacy missing"):
+        GPT2018Tokenizer.train(TEXTS, vocab_size=200, text_packages=True)
+    monkeypatch.setattr(gpt2018_tokenizer, "missing_packages", lambda: [])
+    other = GPT2018Tokenizer(tokenizer_object=tok._tokenizer, text_packages=True)
+    other.save_pretrained(tmp_path)
+    monkeypatch.setattr(gpt2018_tokenizer, "missing_packages", lambda: ["ftfy", "spacy"])
+    with pytest.raises(ValueError, match="ftfy and spacy cannot be found"):
+        AutoTokenizer.from_pretrained(tmp_path)
+
+
+def test_the_packages_are_looked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(old_text_rules, "PACKAGES", ("json", "no_such_package_at_all"))
+    assert missing_packages() == ["no_such_package_at_all"]
