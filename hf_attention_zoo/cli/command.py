@@ -12,7 +12,8 @@ from hf_attention_zoo.cli.failures import USER_ERROR, exit_code
 # name -> (module with main(argv) -> exit code, one line of help)
 COMMANDS: dict[str, tuple[str, str]] = {
     "quickstart": ("hf_attention_zoo.cli.quickstart", "train, score, save, reload, translate and draw, in minutes"),
-    "train": ("hf_attention_zoo.training.entry_point", "train an architecture on sentence pairs"),
+    "train": ("hf_attention_zoo.training.entry_point", "train an architecture on pairs, labels, tags, questions"),
+    "pretrain": ("hf_attention_zoo.training.pretraining_entry", "pre-train an architecture on raw text"),
     "average": ("hf_attention_zoo.training.checkpoint_averaging", "average the weights of a run's last checkpoints"),
     "evaluate": ("hf_attention_zoo.evaluation.checkpoint_evaluation", "score a saved model on a split"),
     "translate": ("hf_attention_zoo.cli.translate_text", "translate a text, a file or standard input"),

@@ -63,6 +63,7 @@ class DocumentSource:
             paragraph belong together).
         language: code that guides the splitting into sentences where the text is not split yet.
         dataset_config: configuration of a Hub data set.
+        skip: leave out so many documents first.
         limit: read at most so many documents.
     """
 
@@ -72,17 +73,20 @@ class DocumentSource:
     text_documents: str = BLANK_LINE
     language: str = "en"
     dataset_config: str | None = None
+    skip: int = 0
     limit: int | None = None
 
     def __post_init__(self) -> None:
         if self.text_documents not in (BLANK_LINE, WHOLE_FILE):
             raise ValueError(f"text_documents={self.text_documents!r}; it is {BLANK_LINE} or {WHOLE_FILE}")
+        if self.skip < 0:
+            raise ValueError(f"skip={self.skip}; leave out 0 documents or more")
         if self.limit is not None and self.limit < 1:
             raise ValueError(f"limit={self.limit}; read at least 1 document, or leave it out")
 
     def __iter__(self) -> Iterator[Document]:
         documents = (document for document in self._all() if document)
-        return iter(islice(documents, self.limit))
+        return iter(islice(documents, self.skip, None if self.limit is None else self.skip + self.limit))
 
     def has_split(self) -> bool:
         """Whether the split is there (a Hub data set is asked for it)."""

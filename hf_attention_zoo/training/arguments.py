@@ -14,6 +14,7 @@ from transformers import Seq2SeqTrainingArguments
 from hf_attention_zoo.data.labels import PROBLEM_TYPES
 from hf_attention_zoo.training.label_smoothing import SMOOTHING_DISTRIBUTIONS, UNIFORM
 from hf_attention_zoo.training.optimizers import check_optimizer
+from hf_attention_zoo.training.release_schedules import RELEASE_SCHEDULES
 
 LOSS_SCALES = ("token_mean", "batch_sum", "sentence_mean")
 
@@ -24,6 +25,13 @@ class ModelArguments:
 
     architecture: str | None = field(
         default=None, metadata={"help": "Architecture from the registry, e.g. rnnsearch (`attention-zoo list`)."}
+    )
+    task: str | None = field(
+        default=None,
+        metadata={
+            "help": "What is learnt, for architectures that learn several tasks: translation, text-classification, "
+            "token-classification, question-answering or multiple-choice; default: the first that it has."
+        },
     )
     recipe: str = field(
         default="small",
@@ -198,6 +206,14 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
             "model's."
         },
     )
+    release_schedule: str | None = field(
+        default=None,
+        metadata={
+            "help": "Learning rate of the released code of BERT or GPT in place of --lr_scheduler_type: after the "
+            "warm-up it falls as if it had fallen from the first step.",
+            "choices": RELEASE_SCHEDULES,
+        },
+    )
     label_smoothing_distribution: str = field(
         default=UNIFORM,
         metadata={
@@ -243,6 +259,8 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
             raise ValueError(f"halve_learning_rate_every={self.halve_learning_rate_every}; it must be above 0 epochs")
         if self.noam_schedule:
             self._check_noam_schedule()
+        if self.release_schedule is not None:
+            self._check_release_schedule()
         if self.label_smoothing_distribution not in SMOOTHING_DISTRIBUTIONS:
             raise ValueError(
                 f"label_smoothing_distribution={self.label_smoothing_distribution!r}; it is one of "
@@ -261,6 +279,14 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
                 f"noam_schedule with warmup_steps={self.warmup_steps}; it needs a whole number of steps, 4000 in the "
                 "paper"
             )
+
+    def _check_release_schedule(self) -> None:
+        if self.release_schedule not in RELEASE_SCHEDULES:
+            raise ValueError(
+                f"release_schedule={self.release_schedule!r}; it is one of {', '.join(RELEASE_SCHEDULES)}"
+            )
+        if self.noam_schedule or self.halve_learning_rate_from is not None:
+            raise ValueError("release_schedule and another schedule of this package; choose one of them")
 
     def _check_averaging(self, last: int) -> None:
         if str(getattr(self.save_strategy, "value", self.save_strategy)) == "no":

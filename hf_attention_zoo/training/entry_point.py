@@ -20,7 +20,7 @@ from transformers import AutoTokenizer, EarlyStoppingCallback, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerCallback
 
 from hf_attention_zoo.registry import get_architecture
-from hf_attention_zoo.training.arguments import DataArguments, ZooTrainingArguments
+from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.output_folder import (
     FACTS_FILE,
     RUN_FILE,
@@ -51,6 +51,7 @@ def run_training(
     quiet: bool = False,
     say: Callable[[str], None] = print,
     callbacks: Sequence[TrainerCallback] = (),
+    task: TrainingTask | None = None,
 ) -> TrainingResult:
     """Train what the plan says and fill its output folder.
 
@@ -59,6 +60,7 @@ def run_training(
         quiet: a progress bar with the newest numbers beside it instead of a line per log.
         say: where one-line messages go (main process only).
         callbacks: more callbacks for the Trainer.
+        task: what is trained, if it is not the task of the plan's architecture.
 
     Raises:
         ValueError: wrong arguments or data, before any work is lost.
@@ -66,7 +68,7 @@ def run_training(
     """
     args, row = plan.training, get_architecture(plan.model.architecture)
     tell = say if args.process_index == 0 else lambda text: None
-    task = task_class(row)(plan, row)
+    task = task_class(row, plan.model.task)(plan, row) if task is None else task
     _check_arguments(args)
     folder = Path(args.output_dir)
     resume = where_to_resume(
@@ -114,6 +116,7 @@ def run_training(
     facts = {
         "command": plan.command,
         "architecture": row.model_type,
+        "task": plan.model.task,
         "recipe": plan.model.recipe,
         "dataset": plan.data.dataset or plan.data.train_file,
         "seed": args.seed,
@@ -127,7 +130,7 @@ def run_training(
         "versions": versions(),
         "arguments": {
             **changed_fields(args, ZooTrainingArguments(output_dir=args.output_dir)),
-            **changed_fields(plan.data, DataArguments()),
+            **changed_fields(plan.data, type(plan.data)()),
         },
         "config": plan.config,
         "tokenizer": plan.tokenizer,
@@ -138,6 +141,7 @@ def run_training(
     if args.process_index == 0:
         write_json(folder / FACTS_FILE, {name: value for name, value in facts.items() if value is not None})
         (folder / RUN_FILE).unlink(missing_ok=True)
+        task.finished()
     return TrainingResult(folder, metrics, facts, trainer.state.log_history)
 
 
@@ -217,13 +221,19 @@ def main(argv: Sequence[str] | None = None, program: str = "attention-zoo train"
         print(build_parser().format_help())
         return 0
     plan = parse_run(argv, command=f"{program} {shlex.join(argv)}")
+    shown = task_class(get_architecture(plan.model.architecture), plan.model.task).shown
+    return run_and_report(plan, shown)
+
+
+def run_and_report(plan: RunPlan, shown: Sequence[str], task: TrainingTask | None = None) -> int:
+    """Train, print the validation numbers in `shown` and where the model is. Returns the exit code."""
     try:
-        result = run_training(plan)
+        result = run_training(plan, task=task)
     except TrainingStopped as stopped:
         print(stopped)
         return 130
     if plan.training.process_index == 0:
-        for name in task_class(get_architecture(plan.model.architecture)).shown:
+        for name in shown:
             if f"eval_{name}" in result.metrics:
                 print(f"validation {name}: {result.metrics[f'eval_{name}']:.4f}")
         print(f"saved in {result.output_dir}")

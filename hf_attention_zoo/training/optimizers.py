@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from hf_attention_zoo.training.historical_adam import BERTAdam, GPTAdam
+
 OptimizerClass = tuple[type[torch.optim.Optimizer], dict[str, Any]]
 
 
@@ -56,7 +58,22 @@ def _rmsprop_graves(args: Any) -> OptimizerClass:
     return GravesRMSProp, {"lr": args.learning_rate}
 
 
-OPTIMIZERS: dict[str, Callable[[Any], OptimizerClass]] = {"adadelta": _adadelta, "rmsprop_graves": _rmsprop_graves}
+def _adam(optimizer: type[torch.optim.Optimizer]) -> Callable[[Any], OptimizerClass]:
+    """Adam of a released code, with the constants of `--optim adamw_torch`."""
+
+    def choose(args: Any) -> OptimizerClass:
+        betas = (args.adam_beta1, args.adam_beta2)
+        return optimizer, {"lr": args.learning_rate, "betas": betas, "eps": args.adam_epsilon}
+
+    return choose
+
+
+OPTIMIZERS: dict[str, Callable[[Any], OptimizerClass]] = {
+    "adadelta": _adadelta,
+    "rmsprop_graves": _rmsprop_graves,
+    "bert_adam": _adam(BERTAdam),
+    "gpt_adam": _adam(GPTAdam),
+}
 
 
 def check_optimizer(name: str) -> None:

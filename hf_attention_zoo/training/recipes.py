@@ -7,6 +7,7 @@ A recipe is a dict of sections, and so is a YAML run file:
     config:      fields of the model's configuration
     tokenizer:   keywords of the tokenizer's `train`
     generation:  fields of the saved generation_config.json
+    objective:   settings of what is learnt from raw text (pre-training alone)
     data:        fields of DataArguments
     training:    fields of ZooTrainingArguments
 """
@@ -18,7 +19,7 @@ from typing import Any
 
 import yaml
 
-SECTIONS = ("config", "tokenizer", "generation", "data", "training")
+SECTIONS = ("config", "tokenizer", "generation", "objective", "data", "training")
 RUN_FILE_SUFFIXES = (".yaml", ".yml", ".json")
 NO_RECIPE = "none"
 
@@ -30,19 +31,23 @@ def empty_settings() -> Settings:
     return {section: {} for section in SECTIONS}
 
 
-def find_recipe(row: Any, name: str) -> Settings:
+def find_recipe(row: Any, name: str, recipes: Mapping[str, Mapping[str, Any]] | None = None) -> Settings:
     """The sections of recipe `name` of a registry row, copied; every section is there, perhaps empty.
+
+    Args:
+        recipes: in place of those of the row.
 
     Raises ValueError for an unknown name, with the known ones and what they are for.
     """
     settings = empty_settings()
     if name == NO_RECIPE:
         return settings
-    if name not in row.recipes:
-        known = "; ".join(f"{key}: {recipe.get('description', '')}" for key, recipe in sorted(row.recipes.items()))
+    recipes = row.recipes if recipes is None else recipes
+    if name not in recipes:
+        known = "; ".join(f"{key}: {recipe.get('description', '')}" for key, recipe in sorted(recipes.items()))
         raise ValueError(f"{row.model_type} has no recipe {name!r}. Known: {known}; {NO_RECIPE}: bare defaults")
     for section in SECTIONS:
-        settings[section].update(row.recipes[name].get(section, {}))
+        settings[section].update(recipes[name].get(section, {}))
     return settings
 
 

@@ -4,7 +4,7 @@ Order of precedence: flags, then the run file, then the recipe, then the default
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,6 +20,8 @@ from hf_attention_zoo.training.recipes import (
     read_run_file,
 )
 
+# Fields of the data arguments that change nothing in the training.
+EVALUATION_FIELDS = ("max_eval_samples", "max_eval_documents", "cache_dir")
 DOTTED_SECTIONS = ("config", "tokenizer", "generation")
 
 USAGE = """attention-zoo train ARCHITECTURE [RUN.yaml] --dataset DATASET --output_dir FOLDER [--recipe NAME] [flags]
@@ -37,16 +39,41 @@ class RunParser(HfArgumentParser):
         raise ValueError(message)
 
 
+@dataclass(frozen=True)
+class RunKind:
+    """What differs between the commands that train.
+
+    Attributes:
+        program: how the command is called.
+        usage: its first lines of help.
+        data_class: the arguments that say which data are read.
+        sections: flags with a section before their name.
+        example: an architecture, for messages.
+        recipes: registry row -> named settings; None for those of the row.
+    """
+
+    program: str
+    usage: str
+    data_class: type[Any]
+    sections: tuple[str, ...]
+    example: str
+    recipes: Callable[[Any], dict[str, dict[str, Any]]] | None = None
+
+
+TRAINING = RunKind("attention-zoo train", USAGE, DataArguments, DOTTED_SECTIONS, "rnnsearch")
+
+
 @dataclass
 class RunPlan:
-    """Everything a training run is made of."""
+    """Everything a training run is made of; `data` are those of the kind of run."""
 
     model: ModelArguments
-    data: DataArguments
+    data: Any
     training: ZooTrainingArguments
     config: dict[str, Any] = field(default_factory=dict)
     tokenizer: dict[str, Any] = field(default_factory=dict)
     generation: dict[str, Any] = field(default_factory=dict)
+    objective: dict[str, Any] = field(default_factory=dict)
     command: str = ""
 
     def fingerprint(self) -> dict[str, Any]:
@@ -54,14 +81,16 @@ class RunPlan:
         training = self.training
         return {
             "architecture": self.model.architecture,
+            "task": self.model.task,
             "recipe": self.model.recipe,
             "model": self.model.model,
             "tokenizer": self.model.tokenizer,
             "word_vectors": self.model.word_vectors,
             "freeze_word_vectors": self.model.freeze_word_vectors or None,
-            "data": {k: v for k, v in dataclasses.asdict(self.data).items() if k != "max_eval_samples"},
+            "data": {k: v for k, v in dataclasses.asdict(self.data).items() if k not in EVALUATION_FIELDS},
             "config": self.config,
             "tokenizer_settings": self.tokenizer,
+            "objective": self.objective,
             "seed": training.seed,
             "max_tokens_per_batch": training.max_tokens_per_batch,
             "pool_batches": training.pool_batches,
@@ -75,22 +104,22 @@ def _names(cls: type) -> set[str]:
     return {item.name for item in dataclasses.fields(cls) if item.init}
 
 
-def build_parser() -> RunParser:
+def build_parser(kind: RunKind = TRAINING) -> RunParser:
     """The parser with every field of the three argument classes as a flag."""
     return RunParser(
-        (ModelArguments, DataArguments, ZooTrainingArguments),
+        (ModelArguments, kind.data_class, ZooTrainingArguments),
         allow_abbrev=False,
-        prog="attention-zoo train",
-        usage=USAGE,
+        prog=kind.program,
+        usage=kind.usage,
         add_help=False,
     )
 
 
-def parse_run(argv: Sequence[str], command: str = "") -> RunPlan:
-    """Read the arguments after `attention-zoo train`. Raises ValueError with one clear line for anything wrong."""
+def parse_run(argv: Sequence[str], command: str = "", kind: RunKind = TRAINING) -> RunPlan:
+    """Read the arguments behind the command. Raises ValueError with one clear line for anything wrong."""
     from hf_attention_zoo.registry import get_architecture
 
-    rest, dotted = split_dotted(argv, DOTTED_SECTIONS)
+    rest, dotted = split_dotted(argv, kind.sections)
     file_content: dict[str, Any] = {}
     positional: dict[str, str] = {}
     while rest and not rest[0].startswith("-"):
@@ -109,18 +138,21 @@ def parse_run(argv: Sequence[str], command: str = "") -> RunPlan:
     for path in known.config:
         file_content.update(read_run_file(path))
     file_model, file_settings = merge_run_file(
-        file_content, _names(ModelArguments), _names(DataArguments), _names(ZooTrainingArguments)
+        file_content, _names(ModelArguments), _names(kind.data_class), _names(ZooTrainingArguments)
     )
+    for section in ("generation", "objective"):
+        if file_settings[section] and section not in kind.sections:
+            raise ValueError(f"`{kind.program}` has no settings in a section {section}; leave it out of the run file")
     given = {name: getattr(known, name) for name in _names(ModelArguments) if getattr(known, name) is not None}
     model_args = ModelArguments(**{**file_model, **positional, **given})
     if model_args.architecture is None:
         raise ValueError(
-            "which architecture? e.g. `attention-zoo train rnnsearch ...`; `attention-zoo list` shows all"
+            f"which architecture? e.g. `{kind.program} {kind.example} ...`; `attention-zoo list` shows all"
         )
     row = get_architecture(model_args.architecture)
-    recipe = find_recipe(row, model_args.recipe)
+    recipe = find_recipe(row, model_args.recipe, None if kind.recipes is None else kind.recipes(row))
 
-    parser = build_parser()
+    parser = build_parser(kind)
     defaults: dict[str, Any] = {}
     for layer in (recipe, file_settings):
         for section in ("data", "training"):
@@ -130,17 +162,18 @@ def parse_run(argv: Sequence[str], command: str = "") -> RunPlan:
         rest, return_remaining_strings=True, look_for_args_file=False
     )
     if unread:
-        raise ValueError(f"unknown argument {unread[0]!r}; `attention-zoo train --help` lists them all")
-    if data_args.dataset is None and data_args.data_files() is None:
+        raise ValueError(f"unknown argument {unread[0]!r}; `{kind.program} --help` lists them all")
+    if data_args.dataset is None and data_args.train_file is None:
         raise ValueError("which data? Give --dataset (a sample, a file, a folder or a Hub id) or --train_file")
-    if data_args.dataset is not None and Path(data_args.dataset).is_file() and data_args.data_files():
+    if data_args.dataset is not None and Path(data_args.dataset).is_file() and data_args.train_file:
         raise ValueError(f"--dataset {data_args.dataset} is a file; use --train_file for it when others are named")
     return RunPlan(
         model=model_args,
         data=data_args,
         training=training_args,
-        config={**recipe["config"], **file_settings["config"], **dotted["config"]},
-        tokenizer={**recipe["tokenizer"], **file_settings["tokenizer"], **dotted["tokenizer"]},
-        generation={**recipe["generation"], **file_settings["generation"], **dotted["generation"]},
+        **{
+            section: {**recipe[section], **file_settings[section], **dotted.get(section, {})}
+            for section in ("config", "tokenizer", "generation", "objective")
+        },
         command=command,
     )

@@ -12,12 +12,32 @@ if TYPE_CHECKING:
     from hf_attention_zoo.training.run_plan import RunPlan
     from hf_attention_zoo.training.zoo_trainer import ZooTrainer
 
-# Auto class -> "module:class" of its task. `attention-zoo train` trains the first one that an architecture has.
-TASKS: dict[str, str] = {
-    "AutoModelForSeq2SeqLM": "hf_attention_zoo.training.translation_task:TranslationTask",
-    "AutoModelForSequenceClassification": "hf_attention_zoo.training.label_task:LabelTask",
-    "AutoModelForImageTextToText": "hf_attention_zoo.training.caption_task:CaptionTask",
-}
+
+@dataclass(frozen=True)
+class TaskRow:
+    """What `attention-zoo train --task` knows.
+
+    Attributes:
+        name: of the task, as pipelines call it.
+        auto_class: of the models that do it.
+        path: "module:class" of the training.
+    """
+
+    name: str
+    auto_class: str
+    path: str
+
+
+# `attention-zoo train` trains the first one that an architecture has, or the one that is named.
+TASKS: tuple[TaskRow, ...] = (
+    TaskRow("translation", "AutoModelForSeq2SeqLM", "hf_attention_zoo.training.translation_task:TranslationTask"),
+    TaskRow(
+        "text-classification",
+        "AutoModelForSequenceClassification",
+        "hf_attention_zoo.training.label_task:LabelTask",
+    ),
+    TaskRow("image-captioning", "AutoModelForImageTextToText", "hf_attention_zoo.training.caption_task:CaptionTask"),
+)
 
 
 @dataclass
@@ -68,16 +88,29 @@ class TrainingTask(ABC):
     def trainer(self, model: Any, data: EncodedData, tokenizer: Any, callbacks: list[Any]) -> ZooTrainer:
         """The trainer with collator and metrics."""
 
+    def finished(self) -> None:  # noqa: B027 (most tasks leave nothing behind)
+        """Clear away what only an unfinished run needs."""
+
     @abstractmethod
     def facts(self, data: EncodedData, epochs: float) -> dict[str, Any]:
         """Entries of training.json that only this task has."""
 
 
-def task_class(row: Architecture) -> type[TrainingTask]:
-    """The task that an architecture is trained for. Raises ValueError if there is none."""
-    for auto_class, path in TASKS.items():
-        if auto_class in row.models:
-            return load_object(path)
+def task_class(row: Architecture, name: str | None = None) -> type[TrainingTask]:
+    """The task that an architecture is trained for: the one named, or the first that it has.
+
+    Raises:
+        ValueError: there is no such task, or the architecture does not do it.
+    """
+    if name is not None and name not in {task.name for task in TASKS}:
+        raise ValueError(f"task={name!r}; it is one of {', '.join(task.name for task in TASKS)}")
+    able = [task for task in TASKS if task.auto_class in row.models]
+    for task in able:
+        if name in (None, task.name):
+            return load_object(task.path)
+    if able:
+        raise ValueError(f"{row.model_type} is trained for {' or '.join(task.name for task in able)}, not for {name}")
     raise ValueError(
-        f"{row.model_type} does {', '.join(row.tasks)}; this command trains architectures with {' or '.join(TASKS)}"
+        f"{row.model_type} does {', '.join(row.tasks)}; this command trains architectures for "
+        f"{' or '.join(task.name for task in TASKS)}"
     )

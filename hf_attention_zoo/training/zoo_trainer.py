@@ -34,6 +34,7 @@ from hf_attention_zoo.training.halving_schedule import halving_factor
 from hf_attention_zoo.training.label_smoothing import OTHER_CLASSES, OtherClassesSmoother
 from hf_attention_zoo.training.noam_schedule import model_width, noam_rate
 from hf_attention_zoo.training.optimizers import optimizer_class, shrink_on_bad_gradient
+from hf_attention_zoo.training.release_schedules import release_factor
 
 
 class LikeLengths(Sampler[int]):
@@ -274,6 +275,9 @@ class ZooTrainer(Trainer):
         if self.args.noam_schedule:
             width, warmup = model_width(self.model.config), int(self.args.warmup_steps)
             return lambda done: noam_rate(done + 1, width, warmup)
+        if self.args.release_schedule is not None:
+            warmup = self.args.get_warmup_steps(num_training_steps)
+            return release_factor(self.args.release_schedule, warmup, num_training_steps)
         first = self.args.halve_learning_rate_from
         if first is None:
             return None

@@ -99,27 +99,13 @@ REPORTED_RESULTS: list[dict[str, Any]] = [
     *_results("CoNLL-2003 names, test", "F1", "Table 7", [("base", 92.4), ("large", 92.8)]),
 ]
 
-# Appendix A.2: Adam without bias correction, decay of all weights but norms and biases, linear warm-up and decay.
-_PRE_TRAINING: dict[str, Any] = {
-    "learning_rate": 1e-4,
-    "lr_scheduler_type": "linear",
-    "warmup_steps": 10_000,
-    "adam_beta1": 0.9,
-    "adam_beta2": 0.999,
-    "adam_epsilon": 1e-6,
-    "weight_decay": 0.01,
-    "max_grad_norm": 1.0,
-    "per_device_train_batch_size": 256,
-    "max_steps": 1_000_000,
-    "save_strategy": "steps",
-    "logging_steps": 100,
-}
 _WORD_PIECES = {"vocab_size": 30_522, "lowercase": True}
 
 # Appendix A.3 and Section 4: the linear decay, a tenth of the steps to warm up, dropout 0.1.
 _FINE_TUNING: dict[str, Any] = {
     "learning_rate": 3e-5,
-    "lr_scheduler_type": "linear",
+    "optimizer": "bert_adam",
+    "release_schedule": "bert_linear",
     "warmup_steps": 0.1,
     "adam_epsilon": 1e-6,
     "weight_decay": 0.01,
@@ -141,19 +127,6 @@ SMALL_CONFIG: dict[str, Any] = {
 
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": {
-        "description": "pre-training of BERT base: batches of 256, a million steps, 128 tokens for the first nine "
-        "tenths of them and 512 after",
-        "config": {},
-        "tokenizer": _WORD_PIECES,
-        "training": _PRE_TRAINING,
-    },
-    "paper-large": {
-        "description": "pre-training of BERT large, otherwise as the base model",
-        "config": LARGE_CONFIG,
-        "tokenizer": _WORD_PIECES,
-        "training": _PRE_TRAINING,
-    },
-    "paper-fine-tuning": {
         "description": "a task's layer and the whole model: 3 epochs, batches of 32, 3e-5 (the paper tries 2e-5 to "
         "5e-5, 16 and 32, 2 to 4 epochs)",
         "config": {},
@@ -161,20 +134,6 @@ RECIPES: dict[str, dict[str, Any]] = {
         "training": _FINE_TUNING,
     },
     "small": {
-        "description": "a small model for one machine: 4 layers of 192, 8,000 word pieces",
-        "config": SMALL_CONFIG,
-        "tokenizer": {"vocab_size": 8000, "lowercase": True},
-        "training": {
-            **_PRE_TRAINING,
-            "learning_rate": 1e-3,
-            "warmup_steps": 500,
-            "per_device_train_batch_size": 32,
-            "max_steps": 10_000,
-            "save_steps": 1000,
-            "save_total_limit": 2,
-        },
-    },
-    "small-fine-tuning": {
         "description": "the small model on a task, pre-trained or from scratch: 4 epochs, batches of 16",
         "config": SMALL_CONFIG,
         "tokenizer": {"vocab_size": 8000, "lowercase": True},
@@ -186,6 +145,7 @@ RECIPES: dict[str, dict[str, Any]] = {
             "per_device_eval_batch_size": 64,
             "eval_strategy": "epoch",
             "load_best_model_at_end": True,
+            "metric_for_best_model": "accuracy",
         },
     },
 }

@@ -76,27 +76,13 @@ REPORTED_RESULTS: list[dict[str, Any]] = [
 ]
 
 # Section 4.1: Adam with decoupled decay of all weights but biases and gains, a rate that rises for 2,000 updates and
-# falls along a cosine; 100 epochs of 64 stretches of 512 tokens. The paper names no clipping.
-_PRE_TRAINING: dict[str, Any] = {
-    "learning_rate": 2.5e-4,
-    "lr_scheduler_type": "cosine",
-    "warmup_steps": 2000,
-    "adam_beta1": 0.9,
-    "adam_beta2": 0.999,
-    "adam_epsilon": 1e-8,
-    "weight_decay": 0.01,
-    "max_grad_norm": 1.0,
-    "per_device_train_batch_size": 64,
-    "num_train_epochs": 100,
-    "save_strategy": "epoch",
-    "save_total_limit": 2,
-    "logging_steps": 100,
-}
 # Section 4.1 and the authors' code: three epochs, a linear decay after a warm-up of 0.2 % of the updates.
 _FINE_TUNING: dict[str, Any] = {
     "learning_rate": 6.25e-5,
-    "lr_scheduler_type": "linear",
+    "optimizer": "gpt_adam",
+    "release_schedule": "gpt_linear",
     "warmup_steps": 0.002,
+    "adam_epsilon": 1e-8,
     "weight_decay": 0.01,
     "max_grad_norm": 1.0,
     "num_train_epochs": 3,
@@ -116,30 +102,12 @@ SMALL_CONFIG: dict[str, Any] = {
 
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": {
-        "description": "pre-training as in the paper: 100 epochs of 64 stretches of 512 tokens",
-        "config": {},
-        "tokenizer": {"vocab_size": 40_478},
-        "training": _PRE_TRAINING,
-    },
-    "paper-fine-tuning": {
         "description": "a task's layer and the whole model, with the auxiliary loss: 3 epochs, batches of 32",
         "config": {"auxiliary_loss_weight": 0.5},
         "tokenizer": {"vocab_size": 40_478},
         "training": _FINE_TUNING,
     },
     "small": {
-        "description": "a small model for one machine: 4 layers of 192, 8,000 byte pairs",
-        "config": SMALL_CONFIG,
-        "tokenizer": {"vocab_size": 8000},
-        "training": {
-            **_PRE_TRAINING,
-            "learning_rate": 1e-3,
-            "warmup_steps": 500,
-            "per_device_train_batch_size": 16,
-            "num_train_epochs": 3,
-        },
-    },
-    "small-fine-tuning": {
         "description": "the small model on a task, pre-trained or from scratch: 4 epochs, batches of 16",
         "config": SMALL_CONFIG,
         "tokenizer": {"vocab_size": 8000},
@@ -152,6 +120,7 @@ RECIPES: dict[str, dict[str, Any]] = {
             "per_device_eval_batch_size": 64,
             "eval_strategy": "epoch",
             "load_best_model_at_end": True,
+            "metric_for_best_model": "accuracy",
         },
     },
 }
