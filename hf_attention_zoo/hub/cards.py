@@ -209,7 +209,8 @@ class Checkpoint:
     @property
     def task(self) -> str:
         """The Hub's tag of the task."""
-        return self.facts.get("task") or TASKS.get(self.auto_class, "feature-extraction")
+        usual = TASKS.get(self.auto_class, "feature-extraction")
+        return self.facts.get("task") or (usual if usual in self.row.tasks else self.row.tasks[0])
 
     @property
     def data(self) -> dict[str, Any]:

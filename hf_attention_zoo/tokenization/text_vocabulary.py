@@ -18,7 +18,7 @@ TEXT_SPECIAL_TOKENS: dict[str, str] = {"pad_token": "<pad>", "unk_token": "<unk>
 
 # Marks stand alone, except for hyphens and apostrophes between letters and points between digits.
 _INSIDE_A_WORD = r"(?<=\p{L})[-‐'’](?=\p{L})|(?<=\p{Nd})[.,:](?=\p{Nd})"
-_MARK = rf"(?!{_INSIDE_A_WORD})[\p{{P}}\p{{S}}]"
+MARK = rf"(?!{_INSIDE_A_WORD})[\p{{P}}\p{{S}}]"
 
 
 def train_text_words(
@@ -29,7 +29,7 @@ def train_text_words(
     steps: list[normalizers.Normalizer] = [normalizers.Lowercase()] if lowercase else []
     backend.normalizer = normalizers.Sequence([*steps, normalizers.NFC()])
     backend.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(_MARK), behavior="isolated")]
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(MARK), behavior="isolated")]
     )
     backend.decoder = decoders.WordPiece(prefix="\0", cleanup=False)  # words with a space between them
     tokens = TEXT_SPECIAL_TOKENS.values()

@@ -1,0 +1,1 @@
+"""ELMo: deep contextualized word representations from a bidirectional language model (Peters et al. 2018)."""
