@@ -126,7 +126,7 @@ def to_transformers(ours: Any) -> Any:
     if "cls.predictions.decoder.bias" in weights:
         weights["cls.predictions.bias"] = weights["cls.predictions.decoder.bias"]
     if kind == "ForMultipleChoice":
-        weights["classifier.bias"] = torch.zeros(1)
+        weights["classifier.bias"] = torch.zeros(1, dtype=ours.dtype)
     return loaded(theirs, weights)
 
 

@@ -163,7 +163,7 @@ def to_transformers(ours: Any) -> Any:
     weights = _joined(renamed(ours.state_dict(), reversed_names(_names(kind))))
     if kind == "DoubleHeadsModel":
         weights["lm_head.weight"] = weights["transformer.tokens_embed.weight"]
-        weights.setdefault("multiple_choice_head.summary.bias", torch.zeros(1))
+        weights.setdefault("multiple_choice_head.summary.bias", torch.zeros(1, dtype=ours.dtype))
     return loaded(theirs, weights)
 
 
