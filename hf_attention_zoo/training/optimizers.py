@@ -68,11 +68,20 @@ def _adam(optimizer: type[torch.optim.Optimizer]) -> Callable[[Any], OptimizerCl
     return choose
 
 
+def _adagrad_bilm(args: Any) -> OptimizerClass:
+    """Adagrad as the code of Peters et al. 2018 has it: the sum of squares begins at 1, for a loss times 20.
+
+    For the loss itself that is a sum which begins at 1 / 400; a norm of 10 to clip at is one of 0.5 here.
+    """
+    return torch.optim.Adagrad, {"lr": args.learning_rate, "initial_accumulator_value": 1 / 400}
+
+
 OPTIMIZERS: dict[str, Callable[[Any], OptimizerClass]] = {
     "adadelta": _adadelta,
     "rmsprop_graves": _rmsprop_graves,
     "bert_adam": _adam(BERTAdam),
     "gpt_adam": _adam(GPTAdam),
+    "adagrad_bilm": _adagrad_bilm,
 }
 
 

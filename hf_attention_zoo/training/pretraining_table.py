@@ -20,6 +20,7 @@ from hf_attention_zoo.registry import Architecture, load_object
 # model_type -> "module:class"
 OBJECTIVES: dict[str, str] = {
     "bert2018": "hf_attention_zoo.training.masked_pairs:MaskedPairsObjective",
+    "elmo": "hf_attention_zoo.training.bidirectional_words:BidirectionalWordsObjective",
     "gpt2018": "hf_attention_zoo.training.text_stretches:TextStretchesObjective",
 }
 

@@ -44,7 +44,7 @@ class BidirectionalLM(nn.Module):
     """Words from their characters, then LSTM layers in both directions, with a residual from the second one on.
 
     Attributes:
-        carried: where the last call left each layer, for a `stateful` config.
+        carried: where the last call left each layer, for a `stateful` config and for streams in training.
     """
 
     def __init__(self, config: ELMoConfig) -> None:
@@ -71,7 +71,8 @@ class BidirectionalLM(nn.Module):
         Args:
             character_ids: (B, T, L). attention_mask: (B, T). boundaries: put `<S>` and `</S>` around each text.
             dropout: on the input of each layer and on what the top one gives.
-            backward_character_ids: other texts of the same lengths for the backward direction, without boundaries.
+            backward_character_ids: other texts of the same lengths for the backward direction, without boundaries:
+                streams, whose states are carried from call to call in training.
         """
         real = self.real_words(character_ids, attention_mask)  # (B, T)
         words_in = real.sum(1)
@@ -100,7 +101,9 @@ class BidirectionalLM(nn.Module):
         vectors = self.characters(found)  # x of each different word, (U, P)
         full = lengths > 0
         rows = pack_rows(lengths[full])
-        outputs = self._run_layers(vectors, token, rows, full, dropout)
+        streams = backward_character_ids is not None
+        carry = self.config.stateful or (streams and self.training)
+        outputs = self._run_layers(vectors, token, rows, full if carry else None, dropout)
         layers = [torch.cat([functional.embedding(side, vectors) for side in token], dim=-1)]
         layers += [_in_order(output, rows) for output in outputs]
         top = functional.dropout(outputs[-1], self.config.dropout, dropout)
@@ -108,12 +111,16 @@ class BidirectionalLM(nn.Module):
         return Reading(layers, ordered, words, firsts, lasts, real, lengths)
 
     def _run_layers(
-        self, vectors: Tensor, token: Tensor, rows: PackedRows, full: Tensor, dropout: bool
+        self, vectors: Tensor, token: Tensor, rows: PackedRows, carry: Tensor | None, dropout: bool
     ) -> list[Tensor]:
-        """What each layer gives to the next, in reading order: (2, N, P) each."""
+        """What each layer gives to the next, in reading order: (2, N, P) each.
+
+        Args:
+            carry: (B) which texts have a token, to go on from the states that the last call left; None for zero.
+        """
         which = token.gather(1, rows.orders)  # the different word at each place
         share = self.config.dropout if dropout else 0.0
-        carried = self._carried_states(full, vectors) if self.config.stateful else [None] * len(self.layers)
+        carried = [None] * len(self.layers) if carry is None else self._carried_states(carry, vectors)
         outputs: list[Tensor] = []
         ends: list[ProjectedState] = []
         for layer, state in zip(self.layers, carried, strict=True):
@@ -126,8 +133,8 @@ class BidirectionalLM(nn.Module):
             made, end = layer(projected, rows, state)
             outputs.append(made + inputs if outputs and self.config.skip_connections else made)
             ends.append(end)
-        if self.config.stateful:
-            self._carry(ends, full)
+        if carry is not None:
+            self._carry(ends, carry)
         return outputs
 
     def _carried_states(self, full: Tensor, like: Tensor) -> list[ProjectedState]:

@@ -251,8 +251,8 @@ class ELMoForPreTraining(ELMoPreTrainedModel):
             labels: (B, T + 1), what the forward model is to predict at `<S>`, t_1, ..., t_n: numbers in the softmax of
                 the words and, behind the last one, of `</S>`; -100 at pads. The backward model's targets follow.
             backward_character_ids, backward_labels: streams. The rows are then stretches of running text with their
-                own boundaries, (B, T, L) and labels (B, T) each; the backward model reads its own stretches from
-                right to left.
+                own boundaries, (B, T, L) and labels (B, T) each; the backward model reads its own from right to
+                left. In training each row goes on where it ended in the last call.
             output_logits: by default where there are no labels.
             num_items_in_batch: labels of the whole batch that this one is a part of; the loss becomes its share.
 
