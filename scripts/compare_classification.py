@@ -348,7 +348,7 @@ def run_all(protocol_file: Path, work: Path, paths: dict[str, str], only: str | 
     for run in waiting[:limit]:
         print(f"=== {run.name}", flush=True)
         program = f"python scripts/compare_classification.py run scripts/comparisons/{protocol_file.name}"
-        command = f'{program} --only "{run.name}"'
+        command = f'{program} --work_dir runs/classes --only "{run.name}"'
         row = KINDS[run.settings["kind"]](run, protocol, work, command)
         append_row(table, row, FIELDS)
         drop_checkpoints(work / run.folder)

@@ -157,9 +157,8 @@ def run_all(protocol_file: Path, work: Path, only: str | None, limit: int | None
     waiting = [run for run in runs(protocol) if run.key not in finished and (only is None or only in run.name)]
     for run in waiting[:limit]:
         print(f"=== {run.model}, {run.variant}, seed {run.seed}", flush=True)
-        command = (
-            f'python scripts/compare_translation.py run scripts/comparisons/{protocol_file.name} --only "{run.name}"'
-        )
+        program = f"python scripts/compare_translation.py run scripts/comparisons/{protocol_file.name}"
+        command = f'{program} --work_dir runs/{protocol_file.stem} --only "{run.name}"'
         row = train_and_score(run, protocol, work, command)
         append_row(table, row, FIELDS)
         print(f"=== BLEU {row['bleu']} after {row['seconds']} s", flush=True)
