@@ -30,8 +30,8 @@ class ShowAttendTellProcessor(ProcessorMixin):
         """With pictures as the config's encoder wants them.
 
         Those of VGG-19 and of backbones: the middle 224 x 224 of a picture whose short side is 256. Of
-        EfficientNet-lite0: the whole picture on white, 224 x 224, values (x - 127) / 128. Of small convolutions: the
-        whole picture on white, as large as makes the config's grid.
+        EfficientNet-lite0 and small convolutions: the whole picture on white, as large as makes the config's grid;
+        the former wants values (x - 127) / 128.
         """
         if config.image_encoder == "convolutions":
             scale = 2 ** len(config.encoder_channels)
@@ -39,7 +39,7 @@ class ShowAttendTellProcessor(ProcessorMixin):
             return cls(PictureProcessor(size=size, do_center_crop=False, do_pad=True), tokenizer)
         if config.image_encoder == "efficientnet_lite0":
             values = {"image_mean": [127 / 255] * 3, "image_std": [128 / 255] * 3}
-            size = {"height": 224, "width": 224}
+            size = {"height": config.grid_height * 16, "width": config.grid_width * 16}
             return cls(PictureProcessor(size=size, do_center_crop=False, do_pad=True, **values), tokenizer)
         return cls(PictureProcessor(), tokenizer)
 

@@ -1,0 +1,549 @@
+"""Show, Attend and Tell as a model: search, samples, saving, training, encoders, hard attention."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+from transformers import AutoModel, AutoModelForImageTextToText
+
+from hf_attention_zoo.attention.hard_attention import (
+    coverage_penalty,
+    draw_locations,
+    location_surrogate,
+    negative_entropy,
+)
+from hf_attention_zoo.attention.region_attention import RegionAttention
+from hf_attention_zoo.images.efficientnet_lite0 import EfficientNetLite0
+from hf_attention_zoo.images.vgg19 import VGG19Convolutions, from_torchvision
+from hf_attention_zoo.models.show_attend_tell.configuration_show_attend_tell import ShowAttendTellConfig
+from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import grid_of, next_baseline
+from hf_attention_zoo.models.show_attend_tell.modeling_show_attend_tell import (
+    ShowAttendTellForConditionalGeneration,
+    ShowAttendTellModel,
+)
+
+PAD, START, EOS = 0, 2, 3
+SIZES = {"vocab_size": 30, "embedding_size": 8, "hidden_size": 12, "annotation_size": 6}
+COUNTS = [6, 1, 4]
+MODES: dict[str, dict[str, Any]] = {
+    "greedy": {},
+    "beams": {"num_beams": 4},
+    "several-beams": {"num_beams": 4, "num_return_sequences": 3},
+    "sampling": {"do_sample": True},
+    "several-samples": {"do_sample": True, "num_return_sequences": 3},
+}
+PENALTIES: dict[str, dict[str, Any]] = {
+    "none": {"length_penalty": 0.0, "early_stopping": "never"},
+    "length": {"length_penalty": 1.0},
+    "gnmt": {"gnmt_length_penalty": 0.6},
+}
+
+
+def build(dtype: torch.dtype = torch.float32, seed: int = 0, **changes: Any) -> ShowAttendTellForConditionalGeneration:
+    """A model whose weights make every input matter."""
+    model = ShowAttendTellForConditionalGeneration(ShowAttendTellConfig(**{**SIZES, **changes})).to(dtype)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            factor = 3.0 if "embed" in name else 0.3 if "bias" in name else 1.0
+            parameter.copy_(torch.randn(parameter.shape, generator=generator) * 0.5 * factor)
+    return model.eval()
+
+
+def regions(counts: list[int] = COUNTS, dtype: torch.dtype = torch.float32, width: int = 6) -> dict[str, Tensor]:
+    """Regions of pictures, the real ones at the end of each row."""
+    generator = torch.Generator().manual_seed(5)
+    values = torch.randn(len(counts), 8, 6, generator=generator)
+    annotations, mask = torch.full((len(counts), width, 6), 9.0), torch.zeros(len(counts), width, dtype=torch.long)
+    for row, count in enumerate(counts):
+        annotations[row, width - count :], mask[row, width - count :] = values[row, :count], 1
+    return {"annotations": annotations.to(dtype), "attention_mask": mask}
+
+
+def labels(rows: int = 3) -> Tensor:
+    made = torch.randint(4, 30, (rows, 5), generator=torch.Generator().manual_seed(2))
+    made[1 % rows, 3:] = -100
+    return made
+
+
+def rescored(model: torch.nn.Module, source: dict[str, Tensor], sequences: Tensor) -> tuple[Tensor, Tensor]:
+    copies = sequences.shape[0] // source["annotations"].shape[0]
+    repeated = {name: tensor.repeat_interleave(copies, 0) for name, tensor in source.items()}
+    with torch.no_grad():
+        logits = model(**repeated, decoder_input_ids=sequences[:, :-1]).logits
+    words = sequences[:, 1:]
+    scores = logits.log_softmax(-1).gather(2, words[..., None])[..., 0]
+    wanted = ~((words == EOS).long().cumsum(1) - (words == EOS).long() > 0)
+    return (scores * wanted).sum(1), wanted.sum(1)
+
+
+# --- search
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_captions_with_the_cache_are_those_without(mode: str) -> None:
+    model, made = build(), []
+    for use_cache in (True, False):
+        torch.manual_seed(0)
+        made.append(
+            model.generate(
+                **regions(),
+                **MODES[mode],
+                use_cache=use_cache,
+                max_new_tokens=9,
+                return_dict_in_generate=True,
+                output_scores=True,
+            )
+        )
+    assert torch.equal(made[0].sequences, made[1].sequences)
+    for cached, uncached in zip(made[0].scores, made[1].scores, strict=True):
+        torch.testing.assert_close(cached, uncached, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_every_returned_beam_has_the_score_that_teacher_forcing_gives(penalty: str) -> None:
+    seen: set[int] = set()
+    for seed in range(3):
+        model = build(seed=seed, vocab_size=7)
+        made = model.generate(
+            **regions(),
+            **PENALTIES[penalty],
+            num_beams=5,
+            num_return_sequences=5,
+            max_new_tokens=8,
+            return_dict_in_generate=True,
+            output_scores=True,
+        )
+        total, lengths = rescored(model, regions(), made.sequences)
+        alpha = PENALTIES[penalty].get("gnmt_length_penalty")
+        divisor = ((5 + lengths) / 6) ** alpha if alpha else lengths ** PENALTIES[penalty]["length_penalty"]
+        torch.testing.assert_close(made.sequences_scores, total / divisor, rtol=0, atol=1e-4)
+        seen |= set(lengths.tolist())
+    assert len(seen) > 2
+
+
+@pytest.mark.parametrize("mode", ["greedy", "beams", "several-beams"])
+def test_a_batch_is_captioned_like_each_picture_alone(mode: str) -> None:
+    model = build(torch.float64)
+    together = model.generate(**regions(dtype=torch.float64, width=8), **MODES[mode], max_new_tokens=8)
+    copies = MODES[mode].get("num_return_sequences", 1)
+    whole = regions(dtype=torch.float64)
+    for row, count in enumerate(COUNTS):
+        one = whole["annotations"][row : row + 1, 6 - count :]
+        alone = model.generate(annotations=one, **MODES[mode], max_new_tokens=8)
+        rows = together[row * copies : (row + 1) * copies]
+        assert torch.equal(rows[:, : alone.shape[1]], alone)
+        assert (rows[:, alone.shape[1] :] == PAD).all()
+
+
+def test_beams_share_the_regions_of_their_picture_without_copies() -> None:
+    model, seen = build(), []
+    decode = model.get_decoder().forward
+
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        made = decode(*args, **kwargs)
+        seen.append({name: tensor for name, tensor in made.cache.source.items()})
+        return made
+
+    model.get_decoder().forward = watched
+    model.generate(**regions(), num_beams=4, max_new_tokens=6)
+    assert len(seen) == 6
+    for name, tensor in seen[0].items():
+        assert tensor.shape[0] == len(COUNTS)
+        assert all(step[name].data_ptr() == tensor.data_ptr() for step in seen), name
+
+
+def test_the_picture_is_encoded_once_per_search() -> None:
+    model, calls = build(image_encoder="convolutions", encoder_channels=[4]), []
+    model.get_encoder().image_encoder.register_forward_hook(lambda *args: calls.append(1))
+    model.generate(pixel_values=torch.randn(2, 3, 8, 8), num_beams=3, max_new_tokens=5)
+    assert len(calls) == 1
+
+
+def test_a_prompt_is_continued() -> None:
+    model = build()
+    prompt = torch.tensor([[START, 7, 9]] * 3)
+    made = model.generate(**regions(), decoder_input_ids=prompt, num_beams=2, max_new_tokens=4)
+    assert torch.equal(made[:, :3], prompt) and made.shape[1] > 3
+
+
+def test_a_missing_picture_is_refused() -> None:
+    with pytest.raises(ValueError, match="without a source"):
+        build().generate(max_new_tokens=3)
+    with pytest.raises(ValueError, match="exactly one of pixel_values and annotations"):
+        build()(decoder_input_ids=torch.tensor([[START]]))
+    with pytest.raises(ValueError, match="has nothing that reads pictures"):
+        build()(pixel_values=torch.zeros(1, 3, 8, 8), decoder_input_ids=torch.tensor([[START]]))
+    with pytest.raises(ValueError, match="regions have 5 numbers, the config says annotation_size=6"):
+        build()(annotations=torch.zeros(1, 4, 5), decoder_input_ids=torch.tensor([[START]]))
+
+
+# --- masks, order, equations' limits
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_masked_regions_and_captions_behind_their_end_change_nothing(hard: bool) -> None:
+    options = {"attention": "hard", "hard_evaluation": "argmax"} if hard else {}
+    model, wanted = build(torch.float64, dropout=0.0, **options), labels()
+    narrow, wide = regions(dtype=torch.float64), regions(dtype=torch.float64, width=8)
+    longer = torch.cat([wanted, torch.full((3, 5), -100)], 1)
+    for training in (False, True):
+        model.train(training and not hard)
+        first, second = model(**narrow, labels=wanted), model(**wide, labels=longer)
+        torch.testing.assert_close(second.loss, first.loss, rtol=0, atol=1e-12)
+        torch.testing.assert_close(second.logits[:, :5], first.logits, rtol=0, atol=1e-12)
+
+
+def test_moving_regions_moves_their_weights_and_leaves_the_words() -> None:
+    model, source, order = build(torch.float64), regions([6, 6], torch.float64), torch.tensor([3, 1, 5, 0, 2, 4])
+    plain = model(**source, labels=labels(2), output_attentions=True)
+    moved = model(annotations=source["annotations"][:, order], labels=labels(2), output_attentions=True)
+    torch.testing.assert_close(moved.logits, plain.logits)
+    torch.testing.assert_close(moved.cross_attentions[0], plain.cross_attentions[0][..., order])
+
+
+def test_the_first_word_before_a_caption_is_exactly_zero() -> None:
+    model = build()
+    words = model.get_decoder().previous_words(torch.tensor([[START, 5, START]]))
+    assert not words[0, 0].any() and words[0, 1].any() and not words[0, 2].any()
+
+
+def test_a_zero_score_vector_makes_the_context_the_gated_mean() -> None:
+    model, source = build(), regions([6, 6])
+    with torch.no_grad():
+        model.get_decoder().attention.score_vector.zero_()
+    made = model(**source, decoder_input_ids=torch.tensor([[START, 5]] * 2), output_attentions=True)
+    torch.testing.assert_close(made.cross_attentions[0], torch.full((2, 1, 2, 6), 1 / 6))
+
+
+def test_a_closed_gate_leaves_the_picture_only_its_initial_state() -> None:
+    model, source = build(torch.float64), regions([6, 6], torch.float64)
+    with torch.no_grad():
+        model.get_decoder().context_gate.weight.zero_()
+        model.get_decoder().context_gate.bias.fill_(-1e4)
+        for part in (model.get_decoder().initial_state.hidden, model.get_decoder().initial_state.cell):
+            part.weight.zero_()
+    made = model(**source, decoder_input_ids=torch.tensor([[START, 5, 6]] * 2))
+    torch.testing.assert_close(made.logits[0], made.logits[1], rtol=0, atol=1e-12)
+
+
+def test_the_bias_of_the_scores_changes_nothing_and_is_not_trained() -> None:
+    attention = RegionAttention(4, 3, 2)
+    with torch.no_grad():
+        for parameter in attention.parameters():
+            parameter.normal_()
+    source = attention.prepare(torch.randn(2, 5, 3), torch.ones(2, 5))
+    query = torch.randn(2, 1, 4)
+    before = attention(query, source)
+    attention.score_bias.data.fill_(7.0)
+    torch.testing.assert_close(attention(query, source), before, rtol=0, atol=0)
+    assert not attention.score_bias.requires_grad
+
+
+# --- penalties
+
+
+def test_the_coverage_penalty_is_least_where_coverage_is_even() -> None:
+    uniform = torch.full((1, 12, 196), 1 / 196, dtype=torch.float64)
+    mask = torch.ones(1, 12, dtype=torch.float64)
+    assert coverage_penalty(uniform, mask).item() == pytest.approx((196 - 12) ** 2 / 196)
+    assert coverage_penalty(uniform, mask).item() == pytest.approx(172.73, abs=0.01)
+    other = torch.rand(1, 12, 196, dtype=torch.float64).softmax(-1)
+    assert coverage_penalty(other, mask) > coverage_penalty(uniform, mask)
+    mask[0, 9:] = 0
+    assert coverage_penalty(uniform, mask).item() == pytest.approx((196 - 9) ** 2 / 196)
+
+
+def test_the_expected_score_function_gradient_is_the_gradient_of_the_expectation() -> None:
+    scores = torch.randn(5, dtype=torch.float64, requires_grad=True)
+    values = torch.randn(5, dtype=torch.float64)  # log p(y | s)
+    (wanted,) = torch.autograd.grad((scores.softmax(-1) * values).sum(), scores)
+    for baseline in (0.0, 3.7):
+        total = torch.zeros(5, dtype=torch.float64)
+        for place in range(5):
+            alpha = scores.softmax(-1)
+            chosen = torch.nn.functional.one_hot(torch.tensor(place), 5).double()
+            loss = location_surrogate(
+                alpha[None, None], chosen[None, None], values[place][None] - baseline, torch.ones(1, 1)
+            )
+            (grad,) = torch.autograd.grad(loss.sum(), scores)
+            total -= alpha[place].detach() * grad
+        torch.testing.assert_close(total, wanted, rtol=0, atol=1e-14)
+
+
+def test_the_expectation_in_place_of_a_sample_has_no_score_function_gradient() -> None:
+    scores = torch.randn(1, 3, 5, dtype=torch.float64, requires_grad=True)
+    alpha = scores.softmax(-1)
+    loss = location_surrogate(alpha, alpha, torch.tensor([2.5]), torch.ones(1, 3))
+    (grad,) = torch.autograd.grad(loss.sum(), scores)
+    assert grad.abs().max() < 1e-15
+
+
+def test_the_entropy_term_spreads_the_weights() -> None:
+    scores = torch.tensor([[[3.0, 0.0, -1.0]]], requires_grad=True)
+    before = negative_entropy(scores.softmax(-1), torch.ones(1, 1))
+    (grad,) = torch.autograd.grad(before.sum(), scores)
+    assert negative_entropy((scores - 0.1 * grad).softmax(-1), torch.ones(1, 1)) < before
+
+
+def test_the_moving_baseline_follows_a_constant_reward() -> None:
+    config, baseline = ShowAttendTellConfig(**SIZES, attention="hard"), torch.zeros((), dtype=torch.float64)
+    for steps in range(1, 8):
+        baseline = next_baseline(config, baseline, torch.full((4,), -2.5), torch.ones(4, 3))
+        assert baseline.item() == pytest.approx(-2.5 * (1 - 0.9**steps))
+
+
+def test_drawn_locations_follow_their_weights() -> None:
+    alpha = torch.tensor([0.1, 0.6, 0.3]).expand(20_000, 1, 3)
+    shares = draw_locations(alpha).mean((0, 1))
+    torch.testing.assert_close(shares, torch.tensor([0.1, 0.6, 0.3]), rtol=0, atol=0.02)
+    assert not draw_locations(torch.zeros(1, 1, 3)).any()
+
+
+def test_hard_attention_on_certain_weights_is_soft_attention() -> None:
+    soft = build(torch.float64)
+    with torch.no_grad():
+        soft.get_decoder().attention.score_vector.mul_(1e4)
+    source, wanted = regions(dtype=torch.float64), labels()
+    expected = soft(**source, labels=wanted).logits
+    for how in ("expectation", "argmax", "sample"):
+        hard = build(torch.float64, attention="hard", hard_evaluation=how)
+        hard.load_state_dict(soft.state_dict())
+        torch.testing.assert_close(hard(**source, labels=wanted).logits, expected, rtol=0, atol=1e-6)
+
+
+def test_each_way_of_hard_evaluation_looks_as_it_says() -> None:
+    source, made = regions([6, 6]), {}
+    for how in ("expectation", "argmax", "sample"):
+        model = build(attention="hard", hard_evaluation=how)
+        made[how] = model(**source, decoder_input_ids=torch.tensor([[START, 5]] * 2), output_attentions=True)
+    where = {how: output.locations for how, output in made.items()}
+    torch.testing.assert_close(where["expectation"], made["expectation"].cross_attentions[0])
+    for how in ("argmax", "sample"):
+        assert set(where[how].unique().tolist()) == {0.0, 1.0} and (where[how].sum(-1) == 1).all()
+    assert torch.equal(where["argmax"].argmax(-1), made["argmax"].cross_attentions[0].argmax(-1))
+
+
+def test_hard_training_draws_for_some_pictures_and_moves_the_baseline() -> None:
+    model = build(attention="hard", expectation_prob=0.5, dropout=0.0).train()
+    torch.manual_seed(0)
+    drawn = []
+    for _ in range(20):
+        where = model(**regions([6, 6, 6]), labels=labels(), output_attentions=True).locations
+        drawn += (where[:, 0, 0].max(-1).values == 1).tolist()
+    assert 10 < sum(drawn) < 50 and model.reward_baseline.item() < -1
+    before = model.reward_baseline.clone()
+    model.eval()(**regions(), labels=labels())
+    assert torch.equal(model.reward_baseline, before)
+
+
+# --- training
+
+
+@pytest.mark.parametrize("changes", [{}, {"attention": "hard"}, {"image_encoder": "convolutions"}], ids=str)
+def test_every_trained_parameter_gets_a_gradient_and_the_loss_falls(changes: dict[str, Any]) -> None:
+    model = ShowAttendTellForConditionalGeneration(
+        ShowAttendTellConfig(**{**SIZES, "dropout": 0.0, "initializer_range": 0.3, "coverage_weight": 0.1, **changes})
+    ).train()
+    source: dict[str, Tensor] = regions()
+    if "image_encoder" in changes:
+        source = {"pixel_values": torch.randn(3, 3, 16, 16)}
+    optimizer, losses = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=0.02), []
+    for step in range(60):
+        optimizer.zero_grad()
+        made = model(**source, labels=labels())
+        made.loss.backward()
+        if step == 0:
+            missing = [n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]
+            assert missing == []
+        optimizer.step()
+        losses.append(torch.nn.functional.cross_entropy(made.logits.flatten(0, 1), labels().flatten()).item())
+    assert losses[-1] < 0.5 * losses[0]
+
+
+def test_accumulated_gradients_are_those_of_the_whole_batch() -> None:
+    model, source, wanted = build(torch.float64, dropout=0.0).train(), regions(dtype=torch.float64), labels()
+    items = (wanted != -100).sum()
+    model(**source, labels=wanted).loss.backward()
+    whole = [None if p.grad is None else p.grad.clone() for p in model.parameters()]
+    model.zero_grad()
+    for rows in (slice(0, 1), slice(1, 3)):
+        part = {name: tensor[rows] for name, tensor in source.items()}
+        model(**part, labels=wanted[rows], num_items_in_batch=items).loss.backward()
+    torch.testing.assert_close([p.grad for p in model.parameters()], whole, rtol=1e-10, atol=1e-10)
+
+
+def test_evaluation_has_the_loss_of_the_words_alone() -> None:
+    model, wanted = build(), labels()
+    made = model(**regions(), labels=wanted)
+    plain = torch.nn.functional.cross_entropy(made.logits.flatten(0, 1), wanted.flatten())
+    torch.testing.assert_close(made.loss, plain)
+    assert made.coverage is None
+
+
+def test_training_under_autocast_is_close_to_float32() -> None:
+    model = build(dropout=0.0).train()
+    exact = model(**regions(), labels=labels()).loss
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = model(**regions(), labels=labels()).loss
+    loss.backward()
+    assert loss.item() == pytest.approx(exact.item(), rel=0.05)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_half_precision_trains_and_writes(dtype: torch.dtype) -> None:
+    model = build(dtype, dropout=0.0).train()
+    loss = model(**regions(dtype=dtype), labels=labels()).loss
+    loss.backward()
+    assert loss.isfinite()
+    assert model.eval().generate(**regions(dtype=dtype), max_new_tokens=3, num_beams=2).shape[0] == 3
+
+
+# --- encoders, saving
+
+
+def test_vgg19_has_the_known_number_of_parameters_and_takes_torchvisions_names() -> None:
+    with torch.device("meta"):
+        model = VGG19Convolutions()
+    assert sum(p.numel() for p in model.parameters()) == 20_024_384
+    state = {f"features.{name}": tensor for name, tensor in model.state_dict().items()} | {"classifier.0.weight": 0}
+    assert from_torchvision(state).keys() == model.state_dict().keys()
+    with pytest.raises(ValueError, match="not the weights of torchvision's vgg19"):
+        from_torchvision({"features.0.weight": 0})
+
+
+def test_lite0_makes_a_fourteen_by_fourteen_grid() -> None:
+    with torch.no_grad():
+        maps = EfficientNetLite0().eval()(torch.zeros(1, 3, 224, 224))
+    assert maps.shape == (1, 112, 14, 14)
+
+
+def test_regions_stand_row_by_row() -> None:
+    model = build(image_encoder="convolutions", encoder_channels=[4])
+    pixels = torch.randn(1, 3, 8, 12)
+    with torch.no_grad():
+        maps = model.get_encoder().maps(pixels)
+        states = model.get_encoder()(pixel_values=pixels).last_hidden_state
+    assert maps.shape == (1, 6, 4, 6)
+    torch.testing.assert_close(states[0, 1 * 6 + 2], maps[0, :, 1, 2])
+
+
+def test_a_frozen_encoder_neither_learns_nor_moves_its_statistics() -> None:
+    config = ShowAttendTellConfig(**{**SIZES, "annotation_size": 112}, image_encoder="efficientnet_lite0")
+    model = ShowAttendTellForConditionalGeneration(config).train()
+    before = {name: tensor.clone() for name, tensor in model.get_encoder().state_dict().items()}
+    model(pixel_values=torch.randn(2, 3, 32, 32), labels=labels(2)).loss.backward()
+    assert all(p.grad is None for p in model.get_encoder().parameters())
+    assert all(torch.equal(model.get_encoder().state_dict()[name], tensor) for name, tensor in before.items())
+    tuned = ShowAttendTellForConditionalGeneration(
+        ShowAttendTellConfig(**{**config.to_diff_dict(), "freeze_encoder": False})
+    ).train()
+    tuned(pixel_values=torch.randn(2, 3, 32, 32), labels=labels(2)).loss.backward()
+    assert all(p.grad is not None for p in tuned.get_encoder().parameters())
+
+
+def test_any_backbone_of_transformers_makes_regions(tmp_path: Path) -> None:
+    backbone = {
+        "model_type": "resnet",
+        "embedding_size": 4,
+        "hidden_sizes": [4, 6],
+        "depths": [1, 1],
+        "layer_type": "basic",
+        "out_features": ["stage2"],
+    }
+    model = build(image_encoder="backbone", backbone_config=backbone)
+    pixels = torch.randn(2, 3, 32, 32)
+    with torch.no_grad():
+        wanted = model(pixel_values=pixels, decoder_input_ids=torch.tensor([[START, 5]] * 2)).logits
+    model.save_pretrained(tmp_path)
+    again = AutoModelForImageTextToText.from_pretrained(tmp_path)
+    torch.testing.assert_close(
+        again(pixel_values=pixels, decoder_input_ids=torch.tensor([[START, 5]] * 2)).logits, wanted
+    )
+    assert isinstance(AutoModel.from_pretrained(tmp_path), ShowAttendTellModel)
+
+
+def test_weights_that_are_referred_to_are_left_out_and_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = EfficientNetLite0().state_dict()
+    place = "hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell.pretrained_lite0"
+    monkeypatch.setattr(place, lambda: copy.deepcopy(source))
+    sizes = {**SIZES, "annotation_size": 112}
+    config = ShowAttendTellConfig(**sizes, image_encoder="efficientnet_lite0", encoder_weights="referenced")
+    model = ShowAttendTellForConditionalGeneration(config).eval()
+    model.load_pretrained_encoder()
+    model.save_pretrained(tmp_path)
+    assert not any("image_encoder" in name for name in load_file(tmp_path / "model.safetensors"))
+    again = AutoModelForImageTextToText.from_pretrained(tmp_path)
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(again.state_dict()[name], tensor), name
+
+
+def test_words_can_be_added() -> None:
+    model = build()
+    before = model(**regions(), labels=labels()).logits
+    model.resize_token_embeddings(35)
+    assert (
+        model.config.vocab_size == 35 and model.lm_head.weight.shape == (35, 8) and model.lm_head.bias.shape == (35,)
+    )
+    torch.testing.assert_close(model(**regions(), labels=labels()).logits[..., :30], before)
+
+
+def test_tied_tables_are_one_table(tmp_path: Path) -> None:
+    model = build(tie_word_embeddings=True)
+    assert model.lm_head.weight is model.get_input_embeddings().weight
+    model.save_pretrained(tmp_path)
+    again = AutoModelForImageTextToText.from_pretrained(tmp_path)
+    assert again.lm_head.weight is again.get_input_embeddings().weight
+
+
+def test_the_released_initialisation() -> None:
+    model = ShowAttendTellForConditionalGeneration(
+        ShowAttendTellConfig(vocab_size=300, embedding_size=64, hidden_size=80, annotation_size=64)
+    )
+    decoder = model.get_decoder()
+    identity = torch.eye(64)
+    for square in (decoder.deep_output.context_projection.weight, decoder.attention.key_layers[0].weight):
+        torch.testing.assert_close(square @ square.T, identity, rtol=0, atol=1e-5)
+    for block in decoder.unit.recurrent_weight.split(80):
+        torch.testing.assert_close(block @ block.T, torch.eye(80), rtol=0, atol=1e-5)
+    for weight in (decoder.attention.key_projection.weight, decoder.embed_tokens.weight, decoder.unit.context_weight):
+        assert weight.std().item() == pytest.approx(0.01, rel=0.1)
+    assert not decoder.unit.bias.any() and not model.lm_head.bias.any()
+
+
+def test_regions_make_the_grid_of_the_config_or_a_square() -> None:
+    config = ShowAttendTellConfig(**SIZES, grid_height=2, grid_width=5)
+    assert grid_of(config, 10) == (2, 5) and grid_of(config, 49) == (7, 7)
+    with pytest.raises(ValueError, match="8 regions make no grid of grid_height=2 x grid_width=5"):
+        grid_of(config, 8)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"attention": "medium"}, "attention is 'medium'; choose one of soft, hard"),
+        ({"num_initial_layers": 3}, "num_initial_layers is 3"),
+        ({"num_attention_heads": 2}, "one alignment per word"),
+        ({"coverage_weight": -1.0}, "coverage_weight is -1.0"),
+        ({"expectation_prob": 1.5}, "between 0 and 1"),
+        ({"backbone": "x"}, "set image_encoder='backbone'"),
+        ({"image_encoder": "backbone"}, "needs the name of a backbone"),
+        ({"encoder_channels": [4]}, "leave encoder_channels out"),
+        ({"encoder_weights": "referenced"}, "nothing to refer to"),
+        (
+            {"image_encoder": "vgg19", "encoder_weights": "referenced", "freeze_encoder": False},
+            "would lose what the encoder learnt",
+        ),
+    ],
+)
+def test_wrong_settings_say_what_is_wrong(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ShowAttendTellConfig(**changes)
