@@ -1,14 +1,38 @@
-"""`attention-zoo convert SOURCE OUT [--from marian|fairseq|annotated|elmo]`."""
+"""`attention-zoo convert SOURCE OUT [--from marian|fairseq|annotated|elmo|bert|gpt|bert2018|gpt2018]`."""
 
 import argparse
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 # --from -> "module:function" of what turns a source into a folder, for weights that are no Transformer's; it takes
 # the source, the new folder and the options of the command line, and returns what it did in words.
-OTHER_FORMS = {"elmo": "hf_attention_zoo.models.elmo.convert_elmo:convert_to_folder"}
+OTHER_FORMS = {
+    "elmo": "hf_attention_zoo.models.elmo.convert_elmo:convert_to_folder",
+    "bert": "hf_attention_zoo.models.bert2018.folders_bert2018:convert_to_folder",
+    "gpt": "hf_attention_zoo.models.gpt2018.folders_gpt2018:convert_to_folder",
+    "bert2018": "hf_attention_zoo.models.bert2018.folders_bert2018:convert_back_to_folder",
+    "gpt2018": "hf_attention_zoo.models.gpt2018.folders_gpt2018:convert_back_to_folder",
+}
 # endings of files that say it themselves
 FORM_OF_ENDING = {".hdf5": "elmo", ".h5": "elmo"}
+# files that only one form has, and the `model_type` that a config names
+FORM_OF_FILE = {"bert_config.json": "bert", "params_shapes.json": "gpt"}
+FORM_OF_MODEL_TYPE = {"bert": "bert", "openai-gpt": "gpt", "bert2018": "bert2018", "gpt2018": "gpt2018"}
+
+
+def told_form(files: Sequence[Path]) -> str | None:
+    """The form that files tell; None if they do not."""
+    for file in files:
+        form = FORM_OF_ENDING.get(file.suffix) or FORM_OF_FILE.get(file.name)
+        if form is not None:
+            return form
+        if file.name == "config.json":
+            settings = json.loads(file.read_text(encoding="utf-8"))
+            form = FORM_OF_MODEL_TYPE.get(settings.get("model_type"))
+            if form is not None:
+                return form
+    return None
 
 
 def main(argv: Sequence[str]) -> int:
@@ -18,9 +42,10 @@ def main(argv: Sequence[str]) -> int:
         description="Turn weights of another Transformer into a transformer2017: a Marian model's folder, a fairseq "
         "checkpoint, or a state dict with the Annotated Transformer's names. Networks that compute something else "
         "are refused. Pickled files are read without running what is in them. Published ELMo weights (an HDF5 file "
-        "and its options) become an elmo.",
+        "and its options) become an elmo; transformers' BERT and GPT, and their authors' releases in TensorFlow and "
+        "NumPy, a bert2018 and a gpt2018; and a folder of these two becomes one of transformers' own.",
     )
-    parser.add_argument("source", help="folder (Marian, ELMo) or file (.pt, .safetensors, .hdf5)")
+    parser.add_argument("source", help="folder (Marian, ELMo, BERT, GPT) or file (.pt, .safetensors, .hdf5)")
     parser.add_argument("out", help="new folder")
     parser.add_argument(
         "--from", dest="form", choices=("marian", "fairseq", "annotated", *OTHER_FORMS), help="told from the names"
@@ -41,8 +66,7 @@ def main(argv: Sequence[str]) -> int:
     if not source.exists():
         raise ValueError(f"{source} does not exist; give a Marian folder or a file of weights")
     files = [source] if source.is_file() else sorted(source.iterdir())
-    told = next((FORM_OF_ENDING[file.suffix] for file in files if file.suffix in FORM_OF_ENDING), None)
-    form = options.form or told
+    form = options.form or told_form(files)
     if form in OTHER_FORMS:
         from hf_attention_zoo.registry import load_object
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor
@@ -72,3 +73,34 @@ def loaded(model: Any, state: Mapping[str, Tensor], may_miss: Iterable[str] = ()
         )
     model.tie_weights()
     return model.eval()
+
+
+def saved_model(source: Path, model_type: str, default: str) -> Any:
+    """The model of a folder of transformers, as the class that its config names.
+
+    Args:
+        model_type: that the folder must hold.
+        default: the class of a config that names none.
+
+    Raises:
+        ValueError: another kind of model, weights that need code to be read, or weights that are missing.
+    """
+    import transformers
+
+    if not (source / "config.json").is_file():
+        raise ValueError(f"{source} has no config.json; give the folder of a saved {model_type} model")
+    config = transformers.AutoConfig.from_pretrained(source)
+    if config.model_type != model_type:
+        raise ValueError(f"{source} holds a {config.model_type} model; a {model_type} is wanted")
+    if not list(source.glob("*.safetensors")):
+        raise ValueError(f"{source} has no safetensors weights; load and save the model with transformers first")
+    name = (config.architectures or [default])[0]
+    model_class = getattr(transformers, name, None)
+    if model_class is None:
+        import hf_attention_zoo
+
+        model_class = getattr(hf_attention_zoo, name)
+    model, report = model_class.from_pretrained(source, output_loading_info=True)
+    if report["missing_keys"]:
+        raise ValueError(f"{source} has no weights called {', '.join(sorted(report['missing_keys'])[:5])}")
+    return model

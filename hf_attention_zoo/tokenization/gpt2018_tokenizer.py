@@ -152,11 +152,23 @@ class GPT2018Tokenizer(OwnBackend):
         for path in (vocabulary, merges):
             if not Path(path).is_file():
                 raise ValueError(f"no such file: {path}")
-        text_packages = chosen_rules(text_packages)
         pieces = json.loads(Path(vocabulary).read_text(encoding="utf-8"))
         lines = Path(merges).read_text(encoding="utf-8").split("\n")
         pairs = [tuple(line.split()) for line in lines[1:] if len(line.split()) == 2]
-        backend = _backend(pieces, pairs)
+        return cls.from_pieces(pieces, pairs, text_packages=text_packages, model_max_length=model_max_length)
+
+    @classmethod
+    def from_pieces(
+        cls,
+        pieces: dict[str, int],
+        merges: list[tuple[str, str]],
+        *,
+        text_packages: bool | None = None,
+        model_max_length: int = 512,
+    ) -> "GPT2018Tokenizer":
+        """As `from_release`, from the contents of the files: pieces with their ids, merges in their order."""
+        text_packages = chosen_rules(text_packages)
+        backend = _backend(pieces, merges)
         backend.add_special_tokens([BYTE_PAIR_TOKENS["unk_token"]])
         return cls(
             tokenizer_object=backend, text_packages=text_packages, pad_token=None, model_max_length=model_max_length
