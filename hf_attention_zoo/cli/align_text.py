@@ -38,10 +38,21 @@ def said_labels(found: Any) -> str:
     return f"{found.label} ({', '.join(f'{name} {score:.3f}' for name, score in best)})"
 
 
+def caption_inputs(options: argparse.Namespace, model: Any) -> tuple[Any, dict[str, Any]]:
+    """The picture and the options of `align` for a captioner."""
+    for name in ("pair", "kind", "layer", "head"):
+        if getattr(options, name) is not None:
+            raise ValueError(f"--{name} says nothing to a captioner; give the path of a picture")
+    if options.target is not None:
+        return options.text, {"captions": [options.target]}
+    return options.text, {"num_beams": options.num_beams or model.generation_config.num_beams or 1}
+
+
 # Auto class -> (what `align` is given, what is printed of what it returns)
 KINDS: dict[str, tuple[Callable[..., tuple[Any, dict[str, Any]]], Callable[[Any], str]]] = {
     "AutoModelForSeq2SeqLM": (translation_inputs, lambda found: found.target_text),
     "AutoModelForSequenceClassification": (label_inputs, said_labels),
+    "AutoModelForImageTextToText": (caption_inputs, lambda found: found.caption),
 }
 
 
@@ -49,11 +60,11 @@ def build_parser() -> argparse.ArgumentParser:
     """The flags of `attention-zoo align`."""
     parser = argparse.ArgumentParser(
         prog="attention-zoo align",
-        description="Translate or classify a text and show which of its tokens the model attended to.",
+        description="Translate or classify a text, or caption a picture, and show what the model attended to.",
     )
     parser.add_argument("folder", help="folder of the model (or Hub id)")
-    parser.add_argument("text", help="the text to translate or to classify")
-    parser.add_argument("--target", help="align this translation in place of the model's own")
+    parser.add_argument("text", help="the text to translate or to classify, or the path of a picture")
+    parser.add_argument("--target", help="align this translation or caption in place of the model's own")
     parser.add_argument("--pair", help="the second text, for a classifier of pairs")
     parser.add_argument(
         "--output", default="alignment.png", help="picture (.png, .svg, .pdf), page (.html) or numbers (.json)"
@@ -73,16 +84,16 @@ def main(argv: Sequence[str]) -> int:
 
     from hf_attention_zoo.alignment.aligning import align
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.evaluation.saved_model import load_checkpoint, saved_auto_class
+    from hf_attention_zoo.evaluation.saved_model import load_checkpoint, load_reader, saved_auto_class
 
     silence_libraries()
     auto_class = saved_auto_class(options.folder)
     if auto_class not in KINDS:
         raise ValueError(f"{options.folder} holds a model for {auto_class}; drawn are those for {' and '.join(KINDS)}")
     inputs_of, said = KINDS[auto_class]
-    model, tokenizer = load_checkpoint(options.folder)
+    model, _ = load_checkpoint(options.folder)
     text, settings = inputs_of(options, model)
-    (found,) = align(model, tokenizer, [text], **settings)
+    (found,) = align(model, load_reader(options.folder), [text], **settings)
     getattr(found, WRITERS.get(Path(options.output).suffix.lower(), "plot"))(options.output)
     print(said(found))
     print(f"alignment written to {options.output}")

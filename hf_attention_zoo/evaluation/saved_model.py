@@ -6,7 +6,7 @@ from typing import Any
 import torch
 import transformers
 from accelerate import PartialState
-from transformers import AutoConfig, AutoTokenizer
+from transformers import AutoConfig, AutoProcessor, AutoTokenizer
 
 from hf_attention_zoo.registry import list_architectures
 
@@ -61,3 +61,10 @@ def load_checkpoint(folder: str | Path, device: str | torch.device | None = None
     loader = getattr(transformers, saved_auto_class(folder))
     model = loader.from_pretrained(folder).to(device or process_state().device).eval()
     return model, AutoTokenizer.from_pretrained(folder)
+
+
+def load_reader(folder: str | Path) -> Any:
+    """What makes inputs for the model of a folder or Hub id: its processor if it has one, else its tokenizer."""
+    model_type = AutoConfig.from_pretrained(folder).model_type
+    has_processor = any(row.model_type == model_type and row.processor for row in list_architectures())
+    return (AutoProcessor if has_processor else AutoTokenizer).from_pretrained(folder)

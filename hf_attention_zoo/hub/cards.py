@@ -95,11 +95,17 @@ METRICS: dict[str, Metric] = {
     "mse": Metric("mse", "mean squared error", falls=True, digits=3),
     "mae": Metric("mae", "mean absolute error", falls=True, digits=3),
     "pearson": Metric("pearsonr", "Pearson correlation", digits=3),
+    "bleu1": Metric("bleu", "BLEU-1"),
+    "bleu4": Metric("bleu", "BLEU-4"),
     "cider": Metric("cider", "CIDEr"),
+    "meteor": Metric("meteor", "METEOR without synonyms"),
+    "exact": Metric("exact_match", "exact matches in %"),
 }
 
 BASELINES = {
     "copy": "the source copied unchanged",
+    "most_frequent": "the most frequent caption",
+    "nearest": "the caption of the training picture whose features are nearest",
     "majority": "the most frequent class",
     "tfidf": "tf-idf weights and a linear model",
     "tfidf_cosine": "the cosine of tf-idf weights and a threshold",
@@ -143,6 +149,7 @@ def build_card(folder: str | os.PathLike[str], *, name: str | None = None) -> st
         results(checkpoint),
         results_by_length(checkpoint),
         results_by_class(checkpoint),
+        results_by_group(checkpoint),
         picture(checkpoint),
         training(checkpoint),
         paper(checkpoint),
@@ -364,7 +371,8 @@ def describe(checkpoint: Checkpoint) -> str:
 
 def usage(checkpoint: Checkpoint) -> str:
     """Installation and the lines of Python that use the checkpoint."""
-    name = quoted(checkpoint.name)
+    name, wording = quoted(checkpoint.name), wording_of(checkpoint.task)
+    reader = wording.reader.removeprefix("Auto").lower()
     example = checkpoint.facts.get("example") or EXAMPLES.get(checkpoint.direction[0] or "")
     text = quoted(example) if example else 'input("text: ")'
     if checkpoint.facts.get("example_pair"):
@@ -378,9 +386,9 @@ def usage(checkpoint: Checkpoint) -> str:
         "",
         "```python",
         "import hf_attention_zoo",
-        f"from transformers import {', '.join(sorted({checkpoint.auto_class, 'AutoTokenizer', 'pipeline'}))}",
+        f"from transformers import {', '.join(sorted({checkpoint.auto_class, wording.reader, 'pipeline'}))}",
         "",
-        f"print(pipeline({quoted(checkpoint.task)}, model={name})({text}))",
+        f"print(pipeline({quoted(wording.pipeline or checkpoint.task)}, model={name})({text}))",
         "```",
         "",
     ]
@@ -392,12 +400,12 @@ def usage(checkpoint: Checkpoint) -> str:
         "",
         "```python",
         f"model = {checkpoint.auto_class}.from_pretrained({name})",
-        f"tokenizer = AutoTokenizer.from_pretrained({name})",
+        f"{reader} = {wording.reader}.from_pretrained({name})",
     ]
     if has_alignment(checkpoint):
         decoding = {"num_beams": 5, **((checkpoint.metrics or {}).get("decoding") or {})}
-        options = wording_of(checkpoint.task).align_options.format(**decoding)
-        lines.append(f"(alignment,) = hf_attention_zoo.align(model, tokenizer, [{text}]{options})")
+        options = wording.align_options.format(**decoding)
+        lines.append(f"(alignment,) = hf_attention_zoo.align(model, {reader}, [{text}]{options})")
         lines.append('alignment.plot("alignment.png")')
     lines.append("```")
     if "auto_map" in checkpoint.config:
@@ -483,6 +491,19 @@ def results_by_class(checkpoint: Checkpoint) -> str:
         rows.append(row)
     head = ["class", "texts", "precision", "recall", "F1", *(["most often taken for"] if confusion else [])]
     return "## Class by class\n\n" + table(head, rows)
+
+
+def results_by_group(checkpoint: Checkpoint) -> str:
+    """Scores of parts of the split that are told apart, with those of the baselines."""
+    rows, shown = [], []
+    for group in checkpoint.metrics.get("groups") or []:
+        shown = shown or [key for key in METRICS if measured(group.get(key))[0] is not None]
+        for said, scores in (("this checkpoint", group), *(group.get("baselines") or {}).items()):
+            cells = (METRICS[key].shown(measured(scores.get(key))[0]) for key in shown)
+            rows.append([str(group["group"]), f"{group['rows']:,}", BASELINES.get(said, said), *cells])
+    if not rows:
+        return ""
+    return "## Group by group\n\n" + table(["group", "rows", "", *(METRICS[key].name for key in shown)], rows)
 
 
 def picture(checkpoint: Checkpoint) -> str:

@@ -15,6 +15,8 @@ class Wording:
         align_options: the keywords of that call that the card shows, filled with the values of the evaluation.
         picture: the picture's name in other words, and what it shows.
         reading: what `seconds` of the metrics measures.
+        pipeline: name of the pipeline, where it is not the Hub's tag.
+        reader: Auto class of what makes the inputs.
     """
 
     purpose: str
@@ -22,6 +24,8 @@ class Wording:
     align_options: str = ""
     picture: tuple[str, str] = ("Attention weights of one held-out example", "")
     reading: str = "time"
+    pipeline: str | None = None
+    reader: str = "AutoTokenizer"
 
 
 WORDING: dict[str, Wording] = {
@@ -35,6 +39,19 @@ WORDING: dict[str, Wording] = {
             "token went into the output.",
         ),
         reading="decoding time",
+    ),
+    "image-to-text": Wording(
+        purpose="captions pictures",
+        aligned=True,
+        align_options=", num_beams={num_beams}",
+        picture=(
+            "Where the model looked before each word of a held-out caption",
+            "The picture is bright where the attention of the word above it lies; the number behind the word is the "
+            "gate, how much of what was seen went into the word.",
+        ),
+        reading="captioning time",
+        pipeline="image-captioning",
+        reader="AutoProcessor",
     ),
     "text-classification": Wording(
         purpose="classifies texts",
