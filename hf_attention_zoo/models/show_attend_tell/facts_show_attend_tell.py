@@ -99,6 +99,8 @@ _SMALL: dict[str, Any] = {
     "grid_width": 8,
 }
 
+_IMAGENET = {"image_encoder": "efficientnet_lite0", "annotation_size": 112}
+
 
 def _small(description: str, config: dict[str, Any], data: dict[str, Any], epochs: int, **more: Any) -> dict[str, Any]:
     return {
@@ -142,5 +144,14 @@ RECIPES: dict[str, dict[str, Any]] = {
         _ADAM,
     ),
     "small": _small("drawings of 64 x 64, an encoder that is trained with the captioner", {}, {}, 20),
+    "small-imagenet": _small(
+        "drawings and photos of 128 x 128, regions of EfficientNet-lite0 as it is, encoded once", _IMAGENET, {}, 20
+    ),
+    "small-imagenet-hard": _small(
+        "as small-imagenet, with hard attention",
+        {**_IMAGENET, "attention": "hard", "coverage_weight": 0.0},
+        {},
+        20,
+    ),
     "small-hard": _small("as small, with hard attention", {"attention": "hard", "coverage_weight": 0.0}, {}, 20),
 }

@@ -1,0 +1,98 @@
+"""Pictures with captions: folders, archives, languages, several references, and rows that lack something."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from hf_attention_zoo.data.captions import load_captions
+from hf_attention_zoo.data.grid_pictures import make_grid_picture, write_grid_pictures
+
+
+def folder_of(path: Path, rows: list[dict[str, Any]], *, packed: bool = True, archive: bool = True) -> Path:
+    path.mkdir(parents=True, exist_ok=True)
+    picture = path / "one.png"
+    Image.new("RGB", (4, 4), "red").save(picture)
+    if archive:
+        with zipfile.ZipFile(path / "images.zip", "w") as file:
+            file.write(picture, "in/one.png")
+        picture.unlink()
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    if packed:
+        (path / "train.jsonl.gz").write_bytes(gzip.compress(text.encode()))
+    else:
+        (path / "train.jsonl").write_text(text, encoding="utf-8")
+    return path
+
+
+def test_an_archive_and_files_in_several_languages(tmp_path: Path) -> None:
+    rows = [{"id": "a", "file_name": "in/one.png", "captions": {"en": "a red one", "ko": ["빨강", "빨간 것"]}}]
+    folder = folder_of(tmp_path / "zip", rows)
+    korean = load_captions(folder, language="ko")["train"]
+    assert (korean.names, korean.captions) == (["a"], [["빨강", "빨간 것"]])
+    assert korean.picture(0).getpixel((0, 0)) == (255, 0, 0)
+    assert load_captions(folder, language="en")["train"].captions == [["a red one"]]
+    with pytest.raises(ValueError, match="has captions in en, ko; say which"):
+        load_captions(folder)
+    with pytest.raises(ValueError, match="there are no captions in 'fr'"):
+        load_captions(folder, language="fr")
+    plain = folder_of(tmp_path / "files", [{"file_name": "one.png", "caption": "red"}], packed=False, archive=False)
+    assert load_captions(plain)["train"].captions == [["red"]]
+    assert load_captions(str(plain), splits="test") == {}
+
+
+def test_columns_of_other_names(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, [{"photo": "in/one.png", "said": ["a", "b"]}])
+    found = load_captions(folder, picture_column="photo", caption_column="said")["train"]
+    assert found.captions == [["a", "b"]] and len(found.take(5)) == 1
+    with pytest.raises(ValueError, match=r"has no picture \(column file_name, image"):
+        load_captions(folder)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"file_name": "in/two.png", "caption": "x"}, "has no picture 'in/two.png'"),
+        ({"file_name": "in/one.png"}, "has no caption"),
+        ({"file_name": "in/one.png", "caption": 3}, "captions are of type int"),
+        ({"file_name": "in/one.png", "caption": " "}, "there are no captions"),
+    ],
+)
+def test_rows_that_lack_something_are_named(tmp_path: Path, row: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_captions(folder_of(tmp_path, [row]))
+
+
+def test_no_such_folder_and_a_broken_archive(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no such folder"):
+        load_captions(tmp_path / "nothing")
+    folder = folder_of(tmp_path / "broken", [{"file_name": "one.png", "caption": "x"}])
+    (folder / "images.zip").write_bytes(b"PK nothing")
+    with pytest.raises(ValueError, match="no whole archive"):
+        load_captions(folder)
+
+
+def test_grid_pictures_say_where_their_words_are(tmp_path: Path) -> None:
+    folder = write_grid_pictures(tmp_path, {"train": 20, "test": 10}, seed=3)
+    again = write_grid_pictures(tmp_path / "again", {"train": 20, "test": 10}, seed=3)
+    splits, copies = load_captions(folder), load_captions(again)
+    assert {name: len(rows) for name, rows in splits.items()} == {"train": 20, "test": 10}
+    assert splits["train"].captions == copies["train"].captions
+    for index, row in enumerate(splits["train"].rows):
+        words, pixels = splits["train"].captions[index][0].split(), np.asarray(splits["train"].picture(index))
+        assert len(words) == len(row["boxes"]) and pixels.shape == (64, 64, 3)
+        covered = np.zeros((64, 64), dtype=bool)
+        for top, left, bottom, right in row["boxes"]:
+            inside = (slice(round(64 * top), round(64 * bottom)), slice(round(64 * left), round(64 * right)))
+            assert (pixels[inside] != 255).any()
+            covered[inside] = True
+        assert (pixels[~covered] == 255).all()
+    with pytest.raises(ValueError, match="must be a cell for each shape"):
+        make_grid_picture(np.random.default_rng(0), cells=1, fewest=2, most=2)
