@@ -43,6 +43,12 @@ EVALUATORS: dict[str, Evaluator] = {
     "AutoModelForSeq2SeqLM": Evaluator(
         "hf_attention_zoo.evaluation.checkpoint_evaluation", "evaluate_checkpoint", "translation_main"
     ),
+    "AutoModelForTokenClassification": Evaluator("hf_attention_zoo.evaluation.tag_evaluation", "evaluate_tagger"),
+    "AutoModelForQuestionAnswering": Evaluator("hf_attention_zoo.evaluation.question_evaluation", "evaluate_answerer"),
+    "AutoModelForMultipleChoice": Evaluator("hf_attention_zoo.evaluation.choice_evaluation", "evaluate_chooser"),
+    "AutoModelForPreTraining": Evaluator("hf_attention_zoo.evaluation.language_evaluation", "evaluate_language"),
+    "AutoModelForMaskedLM": Evaluator("hf_attention_zoo.evaluation.language_evaluation", "evaluate_language"),
+    "AutoModelForCausalLM": Evaluator("hf_attention_zoo.evaluation.language_evaluation", "evaluate_language"),
     "AutoModelForSequenceClassification": Evaluator(
         "hf_attention_zoo.evaluation.label_evaluation", "evaluate_classifier"
     ),

@@ -21,26 +21,33 @@ class TaskAliases(dict):
 def register_pipelines() -> None:
     """Register the tasks that transformers lacks, and let all pipelines pad documents.
 
-    They are "translation" (with `translation_xx_to_yy`), "zoo-translation" and "image-captioning".
+    They are "translation" (with `translation_xx_to_yy`) and "question-answering", both also under "zoo-" and their
+    name, and "image-captioning".
 
     Calling it again changes nothing.
 
-    transformers blocks the name "translation" before it asks its table, so the block is lifted for that name alone.
-    Should it vanish or move, "zoo-translation" still works.
+    transformers blocks the names of removed tasks before it asks its table, so the block is lifted for these two
+    alone. Should it vanish or move, "zoo-translation" and "zoo-question-answering" still work.
     """
     import transformers.pipelines as tasks
-    from transformers import AutoModelForImageTextToText, AutoModelForSeq2SeqLM
+    from transformers import AutoModelForImageTextToText, AutoModelForQuestionAnswering, AutoModelForSeq2SeqLM
 
     from hf_attention_zoo.pipelines.caption_pipeline import CaptionPipeline
+    from hf_attention_zoo.pipelines.question_pipeline import QuestionAnsweringPipeline
     from hf_attention_zoo.pipelines.ragged_documents import pad_documents
     from hf_attention_zoo.pipelines.translation_pipeline import TranslationPipeline
 
     pad_documents()
     registry = tasks.PIPELINE_REGISTRY
-    getattr(tasks, "REMOVED_TASKS", {}).pop("translation", None)
-    for task in ("translation", "zoo-translation"):
-        if task not in registry.supported_tasks:
-            registry.register_pipeline(task, TranslationPipeline, pt_model=AutoModelForSeq2SeqLM, type="text")
+    restored = {
+        "translation": (TranslationPipeline, AutoModelForSeq2SeqLM),
+        "question-answering": (QuestionAnsweringPipeline, AutoModelForQuestionAnswering),
+    }
+    for name, (pipeline_class, auto_class) in restored.items():
+        getattr(tasks, "REMOVED_TASKS", {}).pop(name, None)
+        for task in (name, f"zoo-{name}"):
+            if task not in registry.supported_tasks:
+                registry.register_pipeline(task, pipeline_class, pt_model=auto_class, type="text")
     if "image-captioning" not in registry.supported_tasks:
         registry.register_pipeline(
             "image-captioning", CaptionPipeline, pt_model=AutoModelForImageTextToText, type="multimodal"

@@ -89,6 +89,18 @@ class DataArguments:
         default=None,
         metadata={"help": "What the labels are, where it is not to be told from them.", "choices": PROBLEM_TYPES},
     )
+    words_column: str | None = field(default=None, metadata={"help": "Column with the words of a tagged sentence."})
+    tags_column: str | None = field(default=None, metadata={"help": "Column with a tag for each word."})
+    question_column: str | None = field(default=None, metadata={"help": "Column with a question on a context."})
+    context_column: str | None = field(
+        default=None, metadata={"help": "Column with the context of a question, or the text that a choice continues."}
+    )
+    answers_column: str | None = field(default=None, metadata={"help": "Column with the answers and their places."})
+    choices_column: str | None = field(default=None, metadata={"help": "Column with the choices, a list of texts."})
+    right_column: str | None = field(default=None, metadata={"help": "Column with the number of the right choice."})
+    doc_stride: int = field(
+        default=128, metadata={"help": "Tokens by which the windows on a long context move on (BERT: 128)."}
+    )
     max_words: int | None = field(
         default=None, metadata={"help": "Leave out pairs with more words than this on either side."}
     )

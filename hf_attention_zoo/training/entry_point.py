@@ -19,6 +19,7 @@ import transformers
 from transformers import AutoTokenizer, EarlyStoppingCallback, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerCallback
 
+from hf_attention_zoo.evaluation.saved_model import saved_auto_class
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.output_folder import (
@@ -163,6 +164,7 @@ def get_tokenizer(task: TrainingTask, rows: Any, folder: Path, *, resumed: bool)
             tokenizer = task.train_tokenizer(rows)
         except TypeError as error:
             raise ValueError(f"tokenizer settings: {error}") from None
+    task.prepare_tokenizer(tokenizer)
     # Read back what was saved: a continued run gets its tokenizer from there, too.
     tokenizer.save_pretrained(folder)
     return AutoTokenizer.from_pretrained(folder)
@@ -172,7 +174,9 @@ def get_model(task: TrainingTask, tokenizer: Any) -> Any:
     """A model with random weights in the sizes of the plan, tokenizer and data, or the one named."""
     plan, row = task.plan, task.row
     if plan.model.model is not None:
-        return getattr(transformers, task.auto_class).from_pretrained(plan.model.model, **plan.config)
+        new_head = saved_auto_class(plan.model.model) != task.auto_class
+        fields = {**(task.head_fields() if new_head else {}), **plan.config}
+        return getattr(transformers, task.auto_class).from_pretrained(plan.model.model, **fields)
     known = {name for cls in row.config_class.__mro__ for name in getattr(cls, "__annotations__", {})}
     unknown = sorted(set(plan.config) - known)
     if unknown:

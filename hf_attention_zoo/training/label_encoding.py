@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from datasets import Dataset
+from transformers.tokenization_utils_base import VERY_LARGE_INTEGER
 
 from hf_attention_zoo.data.labelled import Text, joined
 
@@ -25,7 +26,12 @@ def reads_sentences(tokenizer: Any) -> bool:
 
 
 def encode_texts(tokenizer: Any, texts: list[Text], pairs: list[Text] | None = None, **options: Any) -> Any:
-    """What `tokenizer` gives for a batch of texts, documents or pairs of texts, without padding."""
+    """What `tokenizer` gives for a batch of texts, documents or pairs of texts, without padding.
+
+    A tokenizer with a limit cuts what is longer, the longer text of a pair first.
+    """
+    if tokenizer.model_max_length < VERY_LARGE_INTEGER:
+        options.setdefault("truncation", True)
     if not reads_sentences(tokenizer):
         texts = [joined(text) for text in texts]
         pairs = [joined(text) for text in pairs] if pairs is not None else None

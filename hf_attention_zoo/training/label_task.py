@@ -8,6 +8,7 @@ from transformers import DataCollatorWithPadding
 from hf_attention_zoo.data.labelled import load_labelled
 from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL, LabelInfo, label_info_of
 from hf_attention_zoo.evaluation.label_scoring import MAIN_METRIC
+from hf_attention_zoo.training.fine_tuning import cut_at_positions, special_ids, write_as_task
 from hf_attention_zoo.training.label_encoding import drop_long_texts, encode_labelled, longest_first, raw_texts
 from hf_attention_zoo.training.label_trainer import ZooLabelTrainer
 from hf_attention_zoo.training.split_choice import training_and_validation
@@ -64,11 +65,18 @@ class LabelTask(TrainingTask):
         return self.row.tokenizer_class.train(raw_texts(rows, self.plan.data.tokenizer_samples), **self.plan.tokenizer)
 
     def config_fields(self, tokenizer: Any) -> dict[str, Any]:
-        return {"vocab_size": len(tokenizer), **self.labels.config_fields()}
+        return {**special_ids(tokenizer, self.row.config_class), **self.labels.config_fields()}
+
+    def prepare_tokenizer(self, tokenizer: Any) -> None:
+        write_as_task(tokenizer)
+
+    def head_fields(self) -> dict[str, Any]:
+        return self.labels.config_fields()
 
     def prepare_model(self, model: Any, tokenizer: Any, rows: Dataset) -> None:
         from hf_attention_zoo.training.vector_start import start_from_word_vectors
 
+        cut_at_positions(tokenizer, model.config, self.plan.training)
         found = label_info_of(model.config)
         if found.num_labels != self.labels.num_labels:
             raise ValueError(

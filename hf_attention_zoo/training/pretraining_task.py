@@ -6,20 +6,17 @@ import dataclasses
 import math
 import shutil
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-import torch
-from torch.utils.data import DataLoader
-from transformers.trainer_utils import EvalLoopOutput
 
 from hf_attention_zoo.data.documents import BLANK_LINE, WHOLE_FILE, DocumentSource
 from hf_attention_zoo.data.example_stream import ExampleStream, Phase
 from hf_attention_zoo.registry import Architecture
+from hf_attention_zoo.training.held_out_trainer import HeldOutTrainer
 from hf_attention_zoo.training.output_folder import read_json
 from hf_attention_zoo.training.pretraining_table import Objective, objective_class
 from hf_attention_zoo.training.task_table import EncodedData, TrainingTask
-from hf_attention_zoo.training.zoo_trainer import ZooTrainer
 
 # Folder in the output folder for encoded text, unless another is named; it goes when the run is finished.
 CACHE_FOLDER = "encoded_text"
@@ -194,12 +191,15 @@ class PretrainingTask(TrainingTask):
             model=model,
             args=self.plan.training,
             train_dataset=data.train,
-            eval_dataset=HeldOutText(data.validation),
             data_collator=self.objective.collator(tokenizer),
             processing_class=tokenizer,
             callbacks=callbacks,
-            objective=self.objective,
-            length=self.plan.data.length,
+            held_out=None if data.validation is None else partial(self._evaluate, documents=data.validation),
+        )
+
+    def _evaluate(self, model: Any, tokenizer: Any, batch_size: int, documents: DocumentSource) -> dict[str, float]:
+        return self.objective.evaluate(
+            model, tokenizer, documents, length=self.plan.data.length, batch_size=batch_size
         )
 
     def finished(self) -> None:
@@ -222,29 +222,8 @@ def global_batch(args: Any) -> int:
     return args.train_batch_size * args.gradient_accumulation_steps * args.world_size
 
 
-class HeldOutText(torch.utils.data.Dataset):
-    """Documents that the Trainer holds as its validation data; the objective reads them."""
-
-    def __init__(self, documents: DocumentSource | None) -> None:
-        self.documents = documents
-
-    def __len__(self) -> int:
-        return 1
-
-    def __getitem__(self, index: int) -> dict[str, int]:
-        return {"number": index}
-
-
-class PretrainingTrainer(ZooTrainer):
-    """Trainer on an endless stream, whose validation is the objective's.
-
-    A run that goes on tells the stream where it is, so that nothing is read again.
-    """
-
-    def __init__(self, *args: Any, objective: Objective, length: int, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.objective = objective
-        self.length = length
+class PretrainingTrainer(HeldOutTrainer):
+    """Trainer on an endless stream. A run that goes on tells the stream where it is, so that nothing is read again."""
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
         """As the Trainer's; a checkpoint is named by its folder."""
@@ -255,26 +234,3 @@ class PretrainingTrainer(ZooTrainer):
             self.args.ignore_data_skip = True
             self.train_dataset.start_at(done * global_batch(self.args))
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
-
-    def evaluation_loop(
-        self,
-        dataloader: DataLoader,
-        description: str,
-        prediction_loss_only: bool | None = None,
-        ignore_keys: list[str] | None = None,
-        metric_key_prefix: str = "eval",
-    ) -> EvalLoopOutput:
-        """The numbers of the objective on the held-out documents; every process computes all of them."""
-        model = self.accelerator.unwrap_model(self.model)
-        training = model.training
-        model.eval()
-        found = self.objective.evaluate(
-            model,
-            self.processing_class,
-            dataloader.dataset.documents,
-            length=self.length,
-            batch_size=self.args.eval_batch_size,
-        )
-        model.train(training)
-        metrics = {f"{metric_key_prefix}_{name}": value for name, value in found.items()}
-        return EvalLoopOutput(predictions=None, label_ids=None, metrics=metrics, num_samples=1)

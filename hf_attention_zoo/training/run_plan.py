@@ -152,6 +152,8 @@ def parse_run(argv: Sequence[str], command: str = "", kind: RunKind = TRAINING) 
     row = get_architecture(model_args.architecture)
     recipe = find_recipe(row, model_args.recipe, None if kind.recipes is None else kind.recipes(row))
 
+    if model_args.model is not None:
+        recipe["config"] = {}  # its sizes are those of a new model
     parser = build_parser(kind)
     defaults: dict[str, Any] = {}
     for layer in (recipe, file_settings):

@@ -36,6 +36,13 @@ TASKS: tuple[TaskRow, ...] = (
         "AutoModelForSequenceClassification",
         "hf_attention_zoo.training.label_task:LabelTask",
     ),
+    TaskRow("token-classification", "AutoModelForTokenClassification", "hf_attention_zoo.training.tag_task:TagTask"),
+    TaskRow(
+        "question-answering",
+        "AutoModelForQuestionAnswering",
+        "hf_attention_zoo.training.question_task:QuestionTask",
+    ),
+    TaskRow("multiple-choice", "AutoModelForMultipleChoice", "hf_attention_zoo.training.choice_task:ChoiceTask"),
     TaskRow("image-captioning", "AutoModelForImageTextToText", "hf_attention_zoo.training.caption_task:CaptionTask"),
 )
 
@@ -72,6 +79,13 @@ class TrainingTask(ABC):
     @abstractmethod
     def train_tokenizer(self, rows: Any) -> Any:
         """A tokenizer for the training rows, with the plan's settings."""
+
+    def prepare_tokenizer(self, tokenizer: Any) -> None:  # noqa: B027 (most tasks do nothing)
+        """Last settings of a tokenizer that was trained or taken over, before it is saved."""
+
+    def head_fields(self) -> dict[str, Any]:
+        """Fields of the config that a model needs which was trained on another task, such as its labels."""
+        return {}
 
     @abstractmethod
     def config_fields(self, tokenizer: Any) -> dict[str, Any]:

@@ -20,9 +20,12 @@ from torch.nn import functional
 from hf_attention_zoo.data.documents import Document
 from hf_attention_zoo.data.example_stream import ExampleStream, Phase
 from hf_attention_zoo.data.token_store import TokenStore, build_token_store
+from hf_attention_zoo.training.fine_tuning import special_ids
 from hf_attention_zoo.training.masked_pairs import SHUFFLED, PaddingCollator
 from hf_attention_zoo.training.pretraining_table import Objective
 
+# How a line end is written in the vocabulary of GPT, whose words end so.
+LINE_END = "\n</w>"
 # Parts of a stretch: document, first token, token behind the last. The token that closes a document is its last one.
 Parts = tuple[tuple[int, int, int], ...]
 
@@ -79,13 +82,28 @@ class TextStretchesObjective(Objective):
     """Next tokens of stretches of running text.
 
     Settings:
-        closing_token: token behind each document; left out, the tokenizer's token for the end of a text, if it has
-            one. "" for none, as for books.
+        closing_token: token behind each document; left out, the tokenizer's token for the end of a text, else that
+            for the end of a line, if it has one. "" for none.
     """
 
     auto_class = "AutoModelForCausalLM"
     shown = ("loss", "perplexity", "perplexity_per_word")
     settings = {"closing_token": None}
+
+    def train_tokenizer(self, documents: Iterable[Document], **options: Any) -> Any:
+        """As for any objective; a line end stands between two documents, so that it becomes a token."""
+
+        def with_line_ends() -> Iterator[Document]:
+            before = ""
+            for document in documents:
+                yield [f"{before}{document[0]}", *document[1:-1]]
+                before = f"{document[-1]}\n" if len(document) > 1 else "\n"
+            yield [before]
+
+        return super().train_tokenizer(with_line_ends(), **options)
+
+    def config_fields(self, tokenizer: Any, longest: int) -> dict[str, Any]:
+        return special_ids(tokenizer, self.row.config_class)
 
     def closing(self, tokenizer: Any) -> int | None:
         """Id of the token behind each document.
@@ -95,7 +113,7 @@ class TextStretchesObjective(Objective):
         """
         token = self.chosen["closing_token"]
         if token is None:
-            return tokenizer.eos_token_id
+            return tokenizer.eos_token_id or tokenizer.get_vocab().get(LINE_END)
         if not token:
             return None
         found = tokenizer.convert_tokens_to_ids(token)

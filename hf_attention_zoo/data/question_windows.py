@@ -1,0 +1,147 @@
+"""Questions with windows on their contexts (Devlin et al. 2018, Section 4.2, and the authors' script).
+
+A context that is too long is read in windows that overlap. A token of a context counts only in the window in which it
+has the most context on its poorer side. Characters are those of the context as it was given.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+MAX_QUESTION_TOKENS = 64
+
+
+@dataclass
+class Window:
+    """One input of the model.
+
+    Attributes:
+        example: number of the question.
+        columns: what the tokenizer gives: `input_ids` and the like.
+        spans: for each position the first character of the context and the one behind the last; None where the
+            position is no token of the context.
+        best_context: whether a position has more context here than in the question's other windows.
+    """
+
+    example: int
+    columns: dict[str, list[int]]
+    spans: list[tuple[int, int] | None]
+    best_context: list[bool]
+
+
+def question_windows(
+    tokenizer: Any,
+    questions: Sequence[str],
+    contexts: Sequence[str],
+    *,
+    max_length: int,
+    stride: int,
+    max_question_tokens: int = MAX_QUESTION_TOKENS,
+) -> list[Window]:
+    """The windows of each question, in order.
+
+    Args:
+        max_length: tokens of an input.
+        stride: tokens of the context by which windows move on; made smaller where the question leaves less room.
+        max_question_tokens: the rest of a longer question is left out.
+
+    Raises:
+        ValueError: an empty question or context, or no room for a context.
+    """
+    windows: list[Window] = []
+    for number, (question, context) in enumerate(zip(questions, contexts, strict=True)):
+        for name, text in (("question", question), ("context", context)):
+            if not isinstance(text, str) or not text.strip():
+                raise ValueError(f"{name} {number} is {text!r:.60}; a text with something in it is wanted")
+        shortened = shortened_question(tokenizer, question, max_question_tokens)
+        used = len(tokenizer(shortened, add_special_tokens=False)["input_ids"])
+        room = max_length - used - tokenizer.num_special_tokens_to_add(pair=True)
+        if room < 1:
+            raise ValueError(
+                f"max_length={max_length} leaves no room for a context beside a question of {used} tokens; allow more"
+            )
+        overlap = max(0, room - max(1, min(stride, room)))
+        encoded = tokenizer(
+            shortened,
+            context,
+            truncation="only_second",
+            max_length=max_length,
+            stride=overlap,
+            return_overflowing_tokens=True,
+            return_offsets_mapping=True,
+        )
+        places = composed_places(context)
+        rows = len(encoded["input_ids"])
+        mine = []
+        for row in range(rows):
+            spans: list[tuple[int, int] | None] = [
+                (places[start], places[end]) if sequence == 1 and end > start else None
+                for sequence, (start, end) in zip(
+                    encoded.sequence_ids(row), encoded["offset_mapping"][row], strict=True
+                )
+            ]
+            columns = {name: encoded[name][row] for name in tokenizer.model_input_names if name in encoded}
+            mine.append(Window(number, columns, spans, [True] * len(spans)))
+        _mark_best_context(mine)
+        windows += mine
+    return windows
+
+
+def shortened_question(tokenizer: Any, question: str, most: int) -> str:
+    """The question up to its last token that counts."""
+    encoded = tokenizer(question.strip(), add_special_tokens=False, return_offsets_mapping=True)
+    offsets = encoded["offset_mapping"]
+    if len(offsets) <= most:
+        return question.strip()
+    return unicodedata.normalize("NFC", question.strip())[: offsets[most - 1][1]]
+
+
+def composed_places(text: str) -> list[int]:
+    """Place in the text of each character of its composed form (NFC), and of the end."""
+    if unicodedata.is_normalized("NFC", text):
+        return list(range(len(text) + 1))
+    places: list[int] = []
+    start = 0
+    for end in range(1, len(text) + 1):
+        # A piece ends before a character that does not combine with what stands before it.
+        if end < len(text) and not _starts_anew(text, end):
+            continue
+        places += [start] * len(unicodedata.normalize("NFC", text[start:end]))
+        start = end
+    return [*places, len(text)]
+
+
+def _starts_anew(text: str, place: int) -> bool:
+    if unicodedata.combining(text[place]):
+        return False
+    together = unicodedata.normalize("NFC", text[place - 1 : place + 1])
+    apart = unicodedata.normalize("NFC", text[place - 1]) + unicodedata.normalize("NFC", text[place])
+    # Conjoining jamo compose with letters before them, also over more than two characters.
+    return together == apart and not 0x1160 <= ord(text[place]) <= 0x11FF
+
+
+def _mark_best_context(windows: list[Window]) -> None:
+    """Of each token of the context only the window counts where min(left, right) + 0.01 length is largest."""
+    best: dict[tuple[int, int], tuple[float, int]] = {}
+    for number, window in enumerate(windows):
+        inside = [place for place, span in enumerate(window.spans) if span is not None]
+        for rank, place in enumerate(inside):
+            score = min(rank, len(inside) - 1 - rank) + 0.01 * len(inside)
+            span = window.spans[place]
+            if span not in best or score > best[span][0]:
+                best[span] = (score, number)
+    for number, window in enumerate(windows):
+        window.best_context = [span is not None and best[span][1] == number for span in window.spans]
+
+
+def answer_positions(window: Window, start: int, end: int) -> tuple[int, int]:
+    """First and last position of the characters `start` to `end - 1`; (0, 0) where not all are in the window."""
+    inside = [(place, span) for place, span in enumerate(window.spans) if span is not None]
+    if not inside or inside[0][1][0] > start or inside[-1][1][1] < end:
+        return 0, 0
+    first = next((place for place, span in inside if span[1] > start), None)
+    last = next((place for place, span in reversed(inside) if span[0] < end), None)
+    return (0, 0) if first is None or last is None or last < first else (first, last)

@@ -1,0 +1,321 @@
+"""Rows of tasks whose answers are no label of a text: tags of words, spans of a context, one of several endings.
+
+All read the same places as `load_labelled`: local files and folders by split, and data sets of the Hub.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
+from datasets import Sequence as ListOf
+
+from hf_attention_zoo.data.columns import column_names, described_value, has_column, text_at, value_at
+from hf_attention_zoo.data.loading import DataFiles, fetch_from_hub, local_files, refuse_arguments
+from hf_attention_zoo.data.record_files import canonical_split, read_rows
+
+WORD_COLUMNS = ("tokens", "words", "text")
+TAG_COLUMNS = ("tags", "ner_tags", "pos_tags", "upos", "labels", "label")
+QUESTION_COLUMNS = ("question", "query")
+CONTEXT_COLUMNS = ("context", "passage", "text", "sent1", "startphrase", "sentence")
+ANSWER_COLUMNS = ("answers", "answer")
+CHOICE_COLUMNS = ("choices", "endings", "answers")
+RIGHT_COLUMNS = ("label", "labels", "answer", "right")
+
+PlacedRow = tuple[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class TagInfo:
+    """The tags of a data set in the order of their numbers."""
+
+    names: tuple[str, ...]
+
+    def config_fields(self) -> dict[str, Any]:
+        """`num_labels`, `id2label` and `label2id` of a config."""
+        return {
+            "num_labels": len(self.names),
+            "id2label": dict(enumerate(self.names)),
+            "label2id": {name: number for number, name in enumerate(self.names)},
+        }
+
+
+def load_tagged(
+    dataset: str | os.PathLike,
+    *,
+    dataset_config: str | None = None,
+    data_files: DataFiles | None = None,
+    words: str | None = None,
+    tags: str | None = None,
+    tag_names: Sequence[str] | None = None,
+) -> tuple[DatasetDict, TagInfo]:
+    """Words with a tag each, as a `DatasetDict` with the columns `words` and `tags` (numbers), and the tags.
+
+    Args:
+        dataset, dataset_config, data_files: as for `load_data`.
+        words, tags: the columns, with a dot into nested ones; left out, they are looked for.
+        tag_names: the tags in the order of their numbers; left out: those of the Hub's data set, or all that occur,
+            sorted ("O" first).
+
+    Raises:
+        ValueError: no such data or column, lists of different lengths, or a tag that is not among `tag_names`.
+    """
+    sources = row_sources(dataset, dataset_config, data_files)
+    read: dict[str, list[tuple[list[str], list[Any], str]]] = {}
+    listed = None
+    for split, source in sources.items():
+        listed = listed or source.class_names(tags, TAG_COLUMNS)
+        read[split] = [_tagged(row, words, tags, place) for place, row in source.rows()]
+        if not read[split]:
+            raise ValueError(f"{dataset}, split {split}: no rows")
+    names = list(tag_names or listed or _all_tags(read))
+    number = {name: index for index, name in enumerate(names)}
+
+    def numbered(tag: Any, place: str) -> int:
+        if isinstance(tag, int) and not isinstance(tag, bool) and 0 <= tag < len(names):
+            return tag
+        if str(tag) not in number:
+            raise ValueError(f"{place}: the tag is {tag!r}; the tags are {', '.join(names)}")
+        return number[str(tag)]
+
+    features = Features({"words": ListOf(Value("string")), "tags": ListOf(Value("int64"))})
+    splits = {
+        split: Dataset.from_dict(
+            {
+                "words": [words_read for words_read, _, _ in rows],
+                "tags": [[numbered(tag, place) for tag in tags_read] for _, tags_read, place in rows],
+            },
+            features=features,
+        )
+        for split, rows in read.items()
+    }
+    return DatasetDict(splits), TagInfo(tuple(names))
+
+
+def load_questions(
+    dataset: str | os.PathLike,
+    *,
+    dataset_config: str | None = None,
+    data_files: DataFiles | None = None,
+    question: str | None = None,
+    context: str | None = None,
+    answers: str | None = None,
+) -> DatasetDict:
+    """Questions on contexts: `id`, `question`, `context`, `answers` and `starts`, their first characters.
+
+    A row is a question, its answers `{"text": [...], "answer_start": [...]}` or a list of `{"text", "answer_start"}`;
+    or it is a whole file in SQuAD's own nesting. A question without answers has none in its context (SQuAD 2.0).
+
+    Raises:
+        ValueError: no such data or column, or an answer that does not stand where it is said to stand.
+    """
+    splits = {}
+    for split, source in row_sources(dataset, dataset_config, data_files).items():
+        rows = [
+            _asked(row, question, context, answers, place)
+            for place, given in source.rows()
+            for row in _without_nesting(given)
+        ]
+        if not rows:
+            raise ValueError(f"{dataset}, split {split}: no questions")
+        for number, row in enumerate(rows):
+            row["id"] = row["id"] or f"{split}-{number}"
+        splits[split] = Dataset.from_list(
+            rows,
+            features=Features(
+                {
+                    "id": Value("string"),
+                    "question": Value("string"),
+                    "context": Value("string"),
+                    "answers": ListOf(Value("string")),
+                    "starts": ListOf(Value("int64")),
+                }
+            ),
+        )
+    return DatasetDict(splits)
+
+
+def load_choices(
+    dataset: str | os.PathLike,
+    *,
+    dataset_config: str | None = None,
+    data_files: DataFiles | None = None,
+    context: str | None = None,
+    choices: str | None = None,
+    right: str | None = None,
+) -> DatasetDict:
+    """Contexts with endings of which one is right: `context`, `choices` and `label` in a `DatasetDict`.
+
+    The endings are a list in one column, or stand in columns `ending0`, `ending1`, ... as SWAG's; `right` numbers them
+    from 0. What SWAG puts before every ending (`sent2`) goes there.
+
+    Raises:
+        ValueError: no such data or column, a number that no ending has, or rows with different numbers of endings.
+    """
+    splits = {}
+    width = None
+    for split, source in row_sources(dataset, dataset_config, data_files).items():
+        rows = []
+        for place, row in source.rows():
+            read = _chosen(row, context, choices, right, place)
+            width = width or len(read["choices"])
+            if len(read["choices"]) != width:
+                raise ValueError(f"{place} has {len(read['choices'])} choices, the rows before have {width}")
+            rows.append(read)
+        if not rows:
+            raise ValueError(f"{dataset}, split {split}: no rows")
+        splits[split] = Dataset.from_list(rows)
+    return DatasetDict(splits)
+
+
+class RowSource:
+    """Rows of a split, with their places; may be read again."""
+
+    def __init__(self, rows: Callable[[], Iterator[PlacedRow]], features: Any = None) -> None:
+        self.rows = rows
+        self.features = features or {}
+
+    def class_names(self, column: str | None, usual: Sequence[str]) -> list[str] | None:
+        """The classes that a data set of the Hub itself lists for a column."""
+        for name in (column,) if column is not None else usual:
+            feature = self.features.get(name)
+            feature = getattr(feature, "feature", feature)
+            if isinstance(feature, ClassLabel):
+                return list(feature.names)
+        return None
+
+
+def row_sources(
+    dataset: str | os.PathLike, dataset_config: str | None, data_files: DataFiles | None
+) -> dict[str, RowSource]:
+    """The splits of a local data set or one of the Hub.
+
+    Raises:
+        ValueError: there is no such place.
+    """
+    name = os.fspath(dataset)
+    files = local_files(name, data_files, None, None)
+    if files is not None:
+        refuse_arguments(name, "a local data set", dataset_config=dataset_config)
+        return {
+            split: RowSource(lambda paths=paths: (row for path in paths for row in read_rows(path)))
+            for split, paths in files.items()
+        }
+    found = {}
+    for split, data in fetch_from_hub(name, dataset_config, data_files, streaming=False).items():
+
+        def rows(data: Any = data, split: str = split) -> Iterator[PlacedRow]:
+            for number, row in enumerate(data, 1):
+                yield f"row {number} of {name}, split {split}", row
+
+        found[canonical_split(split)] = RowSource(rows, data.features)
+    return found
+
+
+def column_of(row: Mapping[str, Any], named: str | None, usual: Sequence[str], what: str, place: str) -> str:
+    """The column that was named, or the first of the usual ones that is there.
+
+    Raises:
+        ValueError: none is; the message lists those that are.
+    """
+    if named is not None:
+        if not has_column(row, named):
+            raise ValueError(f"{place} has no column '{named}'; it has {column_names(row)}")
+        return named
+    for name in usual:
+        if has_column(row, name):
+            return name
+    raise ValueError(f"{place} has no column with {what} ({', '.join(usual)}); it has {column_names(row)}; name it")
+
+
+def _tagged(row: Mapping[str, Any], words: str | None, tags: str | None, place: str) -> tuple[list[str], list, str]:
+    word_column = column_of(row, words, WORD_COLUMNS, "words", place)
+    tag_column = column_of(row, tags, TAG_COLUMNS, "tags", place)
+    found, marks = value_at(row, word_column, place), value_at(row, tag_column, place)
+    found = found.split() if isinstance(found, str) else found
+    marks = marks.split() if isinstance(marks, str) else marks
+    if not isinstance(found, list | tuple) or not all(isinstance(word, str) for word in found):
+        raise ValueError(f"{place}: column '{word_column}' holds {described_value(found)}; a list of words is wanted")
+    if not isinstance(marks, list | tuple) or len(marks) != len(found):
+        raise ValueError(
+            f"{place}: {len(found)} words in '{word_column}' and {described_value(marks)} in '{tag_column}'; a tag "
+            "for each word is wanted"
+        )
+    return list(found), list(marks), place
+
+
+def _all_tags(read: Mapping[str, list[tuple[list[str], list[Any], str]]]) -> list[str]:
+    seen = {tag for rows in read.values() for _, tags, _ in rows for tag in tags}
+    if all(isinstance(tag, int) for tag in seen):
+        return [str(number) for number in range(max(seen) + 1)]
+    return sorted(map(str, seen), key=lambda tag: (tag != "O", tag))
+
+
+def _without_nesting(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The questions of a row: itself, or all of a file in SQuAD's nesting of articles and paragraphs."""
+    articles = row.get("data")
+    if not isinstance(articles, list):
+        yield row
+        return
+    for article in articles:
+        for paragraph in article["paragraphs"]:
+            for asked in paragraph["qas"]:
+                given = [] if asked.get("is_impossible") else asked.get("answers", [])
+                yield {**asked, "context": paragraph["context"], "answers": given}
+
+
+def _asked(
+    row: Mapping[str, Any], question: str | None, context: str | None, answers: str | None, place: str
+) -> dict[str, Any]:
+    asked = text_at(row, column_of(row, question, QUESTION_COLUMNS, "the question", place), place)
+    text = text_at(row, column_of(row, context, CONTEXT_COLUMNS, "the context", place), place)
+    given = value_at(row, column_of(row, answers, ANSWER_COLUMNS, "the answers", place), place)
+    if isinstance(given, Mapping):
+        texts, starts = list(given.get("text", [])), list(given.get("answer_start", []))
+    else:
+        texts = [one["text"] for one in given or []]
+        starts = [one["answer_start"] for one in given or []]
+    for answer, start in zip(texts, starts, strict=True):
+        if text[start : start + len(answer)] != answer:
+            raise ValueError(
+                f"{place}: the answer {answer!r} does not stand at character {start} of the context, where "
+                f"{text[start : start + len(answer)]!r} stands"
+            )
+    name = row.get("id")
+    return {
+        "id": "" if name is None else str(name),
+        "question": asked,
+        "context": text,
+        "answers": texts,
+        "starts": starts,
+    }
+
+
+def _chosen(
+    row: Mapping[str, Any], context: str | None, choices: str | None, right: str | None, place: str
+) -> dict[str, Any]:
+    text = text_at(row, column_of(row, context, CONTEXT_COLUMNS, "the context", place), place)
+    if choices is None and has_column(row, "ending0"):
+        numbered = sorted(name for name in row if name.startswith("ending") and name[6:].isdigit())
+        before = str(row.get("sent2") or "")
+        endings = [f"{before} {text_at(row, name, place)}".strip() for name in numbered]
+    else:
+        endings = value_at(row, column_of(row, choices, CHOICE_COLUMNS, "the choices", place), place)
+    if (
+        not isinstance(endings, list | tuple)
+        or len(endings) < 2
+        or not all(isinstance(ending, str) for ending in endings)
+    ):
+        raise ValueError(f"{place}: the choices are {described_value(endings)}; a list of two texts or more is wanted")
+    label = value_at(row, column_of(row, right, RIGHT_COLUMNS, "the right choice", place), place)
+    if isinstance(label, str) and label.isdigit():
+        label = int(label)
+    if not isinstance(label, int) or isinstance(label, bool) or not 0 <= label < len(endings):
+        raise ValueError(f"{place}: the right choice is {label!r}; a number from 0 to {len(endings) - 1} is wanted")
+    if not text.strip():
+        warnings.warn(f"{place}: the context is empty", UserWarning, stacklevel=3)
+    return {"context": text, "choices": list(endings), "label": label}

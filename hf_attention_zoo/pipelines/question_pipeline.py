@@ -1,0 +1,188 @@
+"""`pipeline("question-answering", ...)`, which transformers 5 dropped, for models that mark answers in a context."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from transformers.pipelines.base import ChunkPipeline
+
+from hf_attention_zoo.data.question_windows import MAX_QUESTION_TOKENS, question_windows
+from hf_attention_zoo.evaluation.span_search import CANDIDATES, MAX_ANSWER_TOKENS, best_spans, null_probability
+
+LONGEST = 384
+
+
+class QuestionAnsweringPipeline(ChunkPipeline):
+    """A question and a context to the part of the context that answers it.
+
+    ```python
+    import hf_attention_zoo
+    from transformers import pipeline
+
+    answerer = pipeline("question-answering", model="folder")
+    answerer(question="Who came?", context="It rained. Nobody came.")   # {"score", "start", "end", "answer"}
+    answerer([{"question": ..., "context": ...}, ...], top_k=3)          # a list for each question
+    ```
+
+    `context[start:end]` is the answer, to the character.
+
+    Keywords of the constructor or of a call:
+        top_k: so many answers, as a list, in place of the best one.
+        handle_impossible_answer: the empty answer, start and end 0, may be the best (SQuAD 2.0).
+        doc_stride: tokens by which the windows on a long context move on (128).
+        max_seq_len: tokens of a window with its question (384, or what the model has positions for).
+        max_question_len: tokens of the question that count (64).
+        max_answer_len: tokens of an answer at most (30).
+    """
+
+    _load_tokenizer = True
+    _load_processor = False
+    _load_image_processor = False
+    _load_feature_extractor = False
+    default_input_names = "question,context"
+
+    def _sanitize_parameters(
+        self,
+        top_k: int | None = None,
+        handle_impossible_answer: bool | None = None,
+        doc_stride: int | None = None,
+        max_seq_len: int | None = None,
+        max_question_len: int | None = None,
+        max_answer_len: int | None = None,
+        **kwargs: Any,
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        if kwargs:
+            raise ValueError(
+                f"question-answering has no setting {', '.join(sorted(kwargs))}; it has top_k, doc_stride, "
+                "handle_impossible_answer, max_seq_len, max_question_len and max_answer_len"
+            )
+        named = {
+            "top_k": top_k,
+            "doc_stride": doc_stride,
+            "max_seq_len": max_seq_len,
+            "max_question_len": max_question_len,
+            "max_answer_len": max_answer_len,
+        }
+        for name, value in named.items():
+            if value is not None and value < 1:
+                raise ValueError(f"{name}={value}; give at least 1, or leave it out")
+        before = {name: named[name] for name in ("doc_stride", "max_seq_len", "max_question_len")}
+        after = {"top_k": top_k, "max_answer_len": max_answer_len, "may_be_empty": handle_impossible_answer}
+        return (
+            {name: value for name, value in before.items() if value is not None},
+            {},
+            {name: value for name, value in after.items() if value is not None},
+        )
+
+    def __call__(
+        self,
+        *given: Any,
+        question: str | Sequence[str] | None = None,
+        context: str | Sequence[str] | None = None,
+        **settings: Any,
+    ) -> Any:
+        """Answers to one question or to a list of them.
+
+        Args:
+            given: a mapping with "question" and "context", or a list of them; or the two by name.
+
+        Raises:
+            ValueError: a question or a context is missing or empty, or there are not as many of one as of the other.
+        """
+        if given and (question is not None or context is not None):
+            raise ValueError(
+                "give the questions by name (question=, context=) or as a list of mappings, not both ways"
+            )
+        inputs = given[0] if len(given) == 1 else list(given) if given else paired(question, context)
+        rows = [inputs] if isinstance(inputs, Mapping) else list(inputs)
+        for number, row in enumerate(rows):
+            for name in ("question", "context"):
+                text = row.get(name) if isinstance(row, Mapping) else None
+                if not isinstance(text, str) or not text.strip():
+                    raise ValueError(f"{name} {number} is {text!r:.60}; a text with something in it is wanted")
+        if isinstance(inputs, Mapping):
+            return super().__call__(rows[0], **settings)
+        return super().__call__(rows, **settings)
+
+    def preprocess(
+        self,
+        row: Mapping[str, str],
+        doc_stride: int = 128,
+        max_seq_len: int | None = None,
+        max_question_len: int = MAX_QUESTION_TOKENS,
+    ) -> Any:
+        """One window after the other, with what is needed to find its characters."""
+        positions = getattr(self.model.config, "max_position_embeddings", None) or LONGEST
+        windows = question_windows(
+            self.tokenizer,
+            [row["question"]],
+            [row["context"]],
+            max_length=min(max_seq_len or LONGEST, positions),
+            stride=doc_stride,
+            max_question_tokens=max_question_len,
+        )
+        for number, window in enumerate(windows, 1):
+            tensors = self.tokenizer.pad([window.columns], return_tensors="pt")
+            yield {**tensors, "window": window, "row": row, "is_last": number == len(windows)}
+
+    def _forward(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        kept = {name: inputs.pop(name) for name in ("window", "row", "is_last")}
+        output = self.model(**inputs)
+        return {**kept, "start": output.start_logits, "end": output.end_logits}
+
+    def postprocess(
+        self,
+        outputs: list[dict[str, Any]],
+        top_k: int | None = None,
+        max_answer_len: int = MAX_ANSWER_TOKENS,
+        may_be_empty: bool = False,
+    ) -> Any:
+        """The answers of one question from all of its windows."""
+        row = outputs[0]["row"]
+        starts, ends = (
+            [output[name].float().cpu().numpy().reshape(-1) for output in outputs] for name in ("start", "end")
+        )
+        spans, null = best_spans(
+            [output["window"] for output in outputs],
+            starts,
+            ends,
+            candidates=max(CANDIDATES, top_k or 1),
+            max_answer_tokens=max_answer_len,
+        )
+        answers = [
+            {
+                "score": span.probability,
+                "start": span.start,
+                "end": span.end,
+                "answer": row["context"][span.start : span.end],
+            }
+            for span in spans
+        ]
+        if may_be_empty:
+            answers.append({"score": null_probability(spans, null), "start": 0, "end": 0, "answer": ""})
+        elif answers:
+            total = float(np.sum([answer["score"] for answer in answers]))
+            answers = [{**answer, "score": answer["score"] / total if total else 0.0} for answer in answers]
+        answers.sort(key=lambda answer: -answer["score"])
+        if top_k is None:
+            return answers[0]
+        return answers[:top_k]
+
+
+def paired(question: str | Sequence[str] | None, context: str | Sequence[str] | None) -> Any:
+    """Mappings of questions and contexts given by name.
+
+    Raises:
+        ValueError: one is missing, or their numbers differ.
+    """
+    if question is None or context is None:
+        raise ValueError("give a question and a context: answerer(question=..., context=...)")
+    if isinstance(question, str) and isinstance(context, str):
+        return {"question": question, "context": context}
+    questions = [question] * len(context) if isinstance(question, str) else list(question)
+    contexts = [context] * len(questions) if isinstance(context, str) else list(context)
+    if len(questions) != len(contexts):
+        raise ValueError(f"{len(questions)} questions and {len(contexts)} contexts; give as many of both")
+    return [{"question": one, "context": other} for one, other in zip(questions, contexts, strict=True)]

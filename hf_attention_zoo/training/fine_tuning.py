@@ -1,0 +1,31 @@
+"""What the tasks of pre-trained models have in common: the formats of their inputs, the limit of their positions."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+# Ids that a config may name, and the tokenizer's names for them.
+SPECIAL_IDS = ("pad_token_id", "delimiter_token_id")
+
+
+def write_as_task(tokenizer: Any) -> None:
+    """Let a tokenizer that also continues texts write them as tasks (GPT)."""
+    if hasattr(tokenizer, "use_task_format"):
+        tokenizer.use_task_format()
+
+
+def special_ids(tokenizer: Any, config_class: type[Any]) -> dict[str, Any]:
+    """`vocab_size` and the ids that a config of this class names and the tokenizer knows."""
+    fields = {field.name for field in dataclasses.fields(config_class)}
+    found = {name: getattr(tokenizer, name, None) for name in SPECIAL_IDS if name in fields}
+    return {"vocab_size": len(tokenizer), **{name: value for name, value in found.items() if value is not None}}
+
+
+def cut_at_positions(tokenizer: Any, config: Any, args: Any) -> None:
+    """Let the tokenizer cut texts where the model has no more positions, and save that in the run's folder."""
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions is not None and tokenizer.model_max_length > positions:
+        tokenizer.model_max_length = positions
+        if args.process_index == 0:
+            tokenizer.save_pretrained(args.output_dir)
