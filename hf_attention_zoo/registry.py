@@ -112,6 +112,7 @@ class Architecture:
         return self._fact("BIBTEX")
 
 
+CAUSAL = "AutoModelForCausalLM"
 TRANSLATION_TOKENIZER = "hf_attention_zoo.tokenization.translation_tokenizer:TranslationTokenizer"
 SEQ2SEQ_ALIGNER = "hf_attention_zoo.alignment.seq2seq_alignment:align_seq2seq"
 
@@ -388,6 +389,8 @@ def _register_models(rows: Iterable[Architecture] = ARCHITECTURES) -> None:
     from transformers.models.auto import modeling_auto
 
     for row in rows:
+        if CAUSAL in row.models:  # Trainer's label smoothing shifts the labels of the classes that this table names
+            modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.setdefault(row.model_type, row.models[CAUSAL])
         for auto_name, model_name in row.models.items():
             auto_class = getattr(modeling_auto, auto_name)
             table = auto_class._model_mapping
