@@ -102,6 +102,7 @@ def shared_tokenizer(protocol: dict[str, Any], folder: Path) -> Path:
 def train_and_score(run: Run, protocol: dict[str, Any], work: Path, command: str) -> dict[str, Any]:
     """One row of the table; `command` is noted in the model's training.json."""
     import torch
+    from transformers import GenerationConfig
 
     from hf_attention_zoo.evaluation.checkpoint_evaluation import evaluate_checkpoint
     from hf_attention_zoo.training.entry_point import run_training
@@ -128,6 +129,9 @@ def train_and_score(run: Run, protocol: dict[str, Any], work: Path, command: str
     if not (folder / "training.json").is_file():
         run_training(parse_run([run.model, *flags_of(flags)], command=command))
     facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    search = GenerationConfig.from_pretrained(folder)
+    search.update(**protocol["generation"])  # the folder decodes as it is scored
+    search.save_pretrained(folder)
     metrics = evaluate_checkpoint(folder, split="test", batch_size=64, **protocol["generation"])
     drop_checkpoints(folder)
     results, lengths = metrics["results"], metrics["bleu_by_source_length"]
