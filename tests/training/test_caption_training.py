@@ -1,0 +1,132 @@
+"""Captioners through the training command: real pictures from a folder, resumed runs, frozen encoders, scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import datasets
+import pytest
+import torch
+from transformers import AutoModelForImageTextToText, AutoProcessor
+
+from hf_attention_zoo.cli.command import main
+from hf_attention_zoo.data.grid_pictures import write_grid_pictures
+from hf_attention_zoo.images import efficientnet_lite0
+from hf_attention_zoo.images.efficientnet_lite0 import EfficientNetLite0
+from hf_attention_zoo.training.entry_point import run_training
+from hf_attention_zoo.training.optimizers import GravesRMSProp
+from hf_attention_zoo.training.run_plan import parse_run
+
+SIZES = ["--config.embedding_size", "12", "--config.hidden_size", "16", "--config.annotation_size", "8"]
+SIZES += ["--config.grid_height", "4", "--config.grid_width", "4", "--config.initializer_range", "0.2"]
+QUICK = ["--per_device_train_batch_size", "8", "--logging_steps", "2", "--disable_tqdm", "True", "--report_to", "none"]
+
+
+@pytest.fixture(scope="module")
+def grids(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    sizes = {"train": 48, "validation": 8, "test": 8}
+    return write_grid_pictures(tmp_path_factory.mktemp("grids"), sizes, cells=2, pixels=16, most=2)
+
+
+def flags(grids: Path, out: Path, *more: str) -> list[str]:
+    return ["show_attend_tell", "--dataset", str(grids), "--output_dir", str(out), *SIZES, *QUICK, *more]
+
+
+def test_a_captioner_trains_is_scored_drawn_and_loaded(
+    grids: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    channels = ["--config.encoder_channels", "[4, 8]"]
+    assert main(["train", *flags(grids, out, *channels, "--num_train_epochs", "4", "--learning_rate", "0.02")]) == 0
+    assert "validation bleu1:" in capsys.readouterr().out
+    facts = json.loads((out / "training.json").read_text())
+    assert facts["training_pictures"] == 48 and facts["target_tokens"] > 0
+    assert (out / "processor_config.json").is_file() and not (out / "run.json").exists()
+    model, processor = AutoModelForImageTextToText.from_pretrained(out), AutoProcessor.from_pretrained(out)
+    assert model.config.vocab_size == len(processor.tokenizer)
+    assert processor.image_processor.size["height"] == 16
+    assert main(["evaluate", str(out), "--captions", str(tmp_path / "said.txt"), "--num_beams", "2"]) == 0
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert metrics["dataset"]["rows"] == 8 and metrics["decoding"]["num_beams"] == 2
+    assert set(metrics["baselines"]) == {"most_frequent", "nearest"}
+    assert metrics["results"]["bleu4"]["signature"].startswith("nrefs:1")
+    assert len((tmp_path / "said.txt").read_text().splitlines()) == 8
+
+
+def test_the_loss_falls_and_a_stopped_run_goes_on_to_the_same_losses(grids: Path, tmp_path: Path) -> None:
+    options = ["--config.encoder_channels", "[4, 8]", "--eval_strategy", "no", "--load_best_model_at_end", "False"]
+    options += [
+        "--save_total_limit",
+        "3",
+        "--save_strategy",
+        "steps",
+        "--save_steps",
+        "6",
+        "--max_steps",
+        "12",
+        "--learning_rate",
+        "0.02",
+    ]
+    whole = run_training(parse_run(flags(grids, tmp_path / "whole", *options)), say=lambda text: None)
+    losses = [entry["loss"] for entry in whole.log_history if "loss" in entry]
+    assert losses[-1] < losses[0]
+    (tmp_path / "whole" / "training.json").unlink()
+    for late in (tmp_path / "whole").glob("checkpoint-12*"):
+        (late / "trainer_state.json").unlink()
+    plan = parse_run(
+        flags(
+            grids, tmp_path / "whole", *options, "--resume_from_checkpoint", str(tmp_path / "whole" / "checkpoint-6")
+        )
+    )
+    resumed = run_training(plan, say=lambda text: None)
+    assert [entry["loss"] for entry in resumed.log_history if "loss" in entry] == losses
+
+
+def test_a_frozen_encoder_is_run_once_for_all_epochs(
+    grids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(0)
+    state, calls = EfficientNetLite0().state_dict(), []
+    place = "hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell.pretrained_lite0"
+    monkeypatch.setattr(place, lambda: state)
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    forward = efficientnet_lite0.EfficientNetLite0.forward
+    monkeypatch.setattr(
+        efficientnet_lite0.EfficientNetLite0, "forward", lambda self, x: calls.append(len(x)) or forward(self, x)
+    )
+    options = ["--recipe", "small-imagenet", "--num_train_epochs", "2", "--config.annotation_size", "112"]
+    run_training(parse_run(flags(grids, tmp_path / "run", *options)), say=lambda text: None)
+    assert sum(calls) == 48 + 8
+    assert len(list((tmp_path / "cache" / "attention_zoo_regions").glob("*.safetensors"))) == 2
+    saved = AutoModelForImageTextToText.from_pretrained(tmp_path / "run")
+    torch.testing.assert_close(saved.get_encoder().image_encoder.state_dict(), state)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--source_lang", "en"], "--source_lang says nothing to a captioner"),
+        (["--label_smoothing_factor", "0.1"], "label smoothing would take the loss"),
+        (["--config.image_encoder", "regions", "--recipe", "none"], "reads no pictures"),
+        (["--max_target_length", "1"], "captions are longer than max_target_length=1"),
+        (["--validation_split", "dev"], "no split 'dev' to validate on"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(grids: Path, tmp_path: Path, more: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        run_training(parse_run(flags(grids, tmp_path / "run", *more)), say=lambda text: None)
+
+
+def test_rmsprop_is_that_of_graves_written_out() -> None:
+    weight = torch.tensor([1.0, -2.0], requires_grad=True)
+    optimizer = GravesRMSProp([weight], lr=0.1)
+    n, m, v, w = torch.zeros(2), torch.zeros(2), torch.zeros(2), weight.detach().clone()
+    for step in range(4):
+        gradient = torch.tensor([0.3, -1.5]) * (step + 1)
+        weight.grad = gradient.clone()
+        optimizer.step()
+        n, m = 0.95 * n + 0.05 * gradient**2, 0.95 * m + 0.05 * gradient
+        v = 0.9 * v - 0.1 * gradient / (n - m**2 + 1e-4).sqrt()
+        w = w + v
+        torch.testing.assert_close(weight.detach(), w)
