@@ -25,7 +25,8 @@ from torch.nn import functional
 
 from hf_attention_zoo.data.documents import Document
 from hf_attention_zoo.data.example_stream import ExampleStream, Phase
-from hf_attention_zoo.data.token_store import TokenStore, build_token_store
+from hf_attention_zoo.data.token_store import TokenStore, build_token_store, encode_sentences
+from hf_attention_zoo.evaluation.ngram_perplexity import NGramModel
 from hf_attention_zoo.registry import Architecture
 from hf_attention_zoo.training.pretraining_table import Objective
 
@@ -233,6 +234,7 @@ class MaskedPairsObjective(Objective):
         short_share: documents of which shorter examples are made.
     """
 
+    task = "fill-mask"
     shown = ("loss", "masked_perplexity", "masked_accuracy", "next_sentence_accuracy", "perplexity")
     settings = {
         "next_sentence": True,
@@ -281,6 +283,14 @@ class MaskedPairsObjective(Objective):
     def collator(self, tokenizer: Any) -> Callable[[list[dict[str, Any]]], dict[str, Any]]:
         return PaddingCollator(tokenizer.pad_token_id)
 
+    def held_out(self, tokenizer: Any, documents: Iterable[Document], length: int) -> list[dict[str, Any]]:
+        """One pass over held-out documents, always with the same draws."""
+        with tempfile.TemporaryDirectory() as folder:
+            store = build_token_store(documents, tokenizer, folder)
+            stream = MaskedPairStream(store, tokenizer, self.chosen, seed=0, batch_size=1, phases=[Phase(length)])
+            described = sorted(stream.descriptions(0, length))
+            return [stream.make(one, stream.random(1, number)) for number, one in enumerate(described)]
+
     @torch.no_grad()
     def evaluate(
         self, model: Any, tokenizer: Any, documents: Iterable[Document], *, length: int, batch_size: int
@@ -290,13 +300,7 @@ class MaskedPairsObjective(Objective):
         `masked_perplexity` is that of hidden tokens, which see both sides: not comparable with a perplexity of next
         tokens, which `perplexity` is for a model that reads from left to right.
         """
-        with tempfile.TemporaryDirectory() as folder:
-            store = build_token_store(documents, tokenizer, folder)
-            stream = MaskedPairStream(
-                store, tokenizer, self.chosen, seed=0, batch_size=batch_size, phases=[Phase(length)]
-            )
-            described = sorted(stream.descriptions(0, length))
-            examples = [stream.make(one, stream.random(1, number)) for number, one in enumerate(described)]
+        examples = self.held_out(tokenizer, documents, length)
         examples.sort(key=lambda example: -len(example["input_ids"]))
         collate = self.collator(tokenizer)
         sums = np.zeros(3)
@@ -329,3 +333,33 @@ class MaskedPairsObjective(Objective):
                 "next_sentence_accuracy": pairs[1] / pairs[2],
             }
         return {**found, "examples": len(examples)}
+
+    def baselines(
+        self, tokenizer: Any, documents: Iterable[Document], held_out: Iterable[Document], *, length: int
+    ) -> dict[str, dict[str, float]]:
+        """Kneser-Ney models of one to three tokens at the same predicted places, with the text before them unhidden.
+
+        They see what is hidden from the model before a place, and nothing behind it.
+        """
+        texts = [
+            np.array([one for ids in encode_sentences(tokenizer, document) for one in ids], dtype=np.int64)
+            for document in documents
+        ]
+        rows = []
+        for example in self.held_out(tokenizer, held_out, length):
+            if self.chosen["left_to_right"]:
+                ids, wanted = example["input_ids"][1:], np.ones(len(example["input_ids"]) - 1, dtype=bool)
+                rows.append((ids, wanted))
+                continue
+            whole = np.where(example["labels"] != -100, example["labels"], example["input_ids"])
+            for kind in (0, 1):
+                mine = np.flatnonzero(example["token_type_ids"] == kind)
+                mine = mine[(kind == 0) : -1]  # without [CLS] and [SEP]
+                rows.append((whole[mine], example["labels"][mine] != -100))
+        kind = "perplexity" if self.chosen["left_to_right"] else "masked_perplexity"
+        found = {}
+        for order in (1, 2, 3):
+            model = NGramModel(texts, len(tokenizer), order)
+            logs = np.concatenate([model.log_probabilities(ids)[wanted] for ids, wanted in rows])
+            found[f"{order}-gram"] = {"loss": -float(logs.mean()), kind: math.exp(-float(logs.mean()))}
+        return found

@@ -30,11 +30,13 @@ class Objective(ABC):
 
     Attributes:
         auto_class: the Auto class of the model that is trained.
+        task: the pipeline that a pre-trained model serves.
         shown: validation numbers that the command prints.
         settings: the names and defaults of what a recipe, a run file or `--objective.NAME` may set.
     """
 
     auto_class: ClassVar[str]
+    task: ClassVar[str] = "text-generation"
     shown: ClassVar[tuple[str, ...]] = ("loss", "perplexity")
     settings: ClassVar[dict[str, Any]] = {}
 
@@ -97,6 +99,12 @@ class Objective(ABC):
             documents: held-out text.
             length: tokens of an example at most.
         """
+
+    def baselines(
+        self, tokenizer: Any, documents: Iterable[Document], held_out: Iterable[Document], *, length: int
+    ) -> dict[str, dict[str, float]]:
+        """Numbers of simpler models, learnt from `documents`, on the same held-out text: name -> numbers."""
+        return {}
 
 
 def objective_class(row: Architecture) -> type[Objective]:

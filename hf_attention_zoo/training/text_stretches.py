@@ -19,7 +19,8 @@ from torch.nn import functional
 
 from hf_attention_zoo.data.documents import Document
 from hf_attention_zoo.data.example_stream import ExampleStream, Phase
-from hf_attention_zoo.data.token_store import TokenStore, build_token_store
+from hf_attention_zoo.data.token_store import TokenStore, build_token_store, encode_sentences
+from hf_attention_zoo.evaluation.ngram_perplexity import NGramModel
 from hf_attention_zoo.training.fine_tuning import special_ids
 from hf_attention_zoo.training.masked_pairs import SHUFFLED, PaddingCollator
 from hf_attention_zoo.training.pretraining_table import Objective
@@ -172,6 +173,32 @@ class TextStretchesObjective(Objective):
             total += functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="sum").item()
         tokens = stretches.shape[0] * (stretches.shape[1] - 1)
         return {"loss": total / tokens, "tokens": tokens, **perplexities(total / tokens, documents, tokenizer)}
+
+    def baselines(
+        self, tokenizer: Any, documents: Iterable[Document], held_out: Iterable[Document], *, length: int
+    ) -> dict[str, dict[str, float]]:
+        """Kneser-Ney models of one to four tokens on the same tokens of the same stretches.
+
+        They learn from all documents as one text, each closed as for the model, and see up to three tokens before.
+        """
+        held = list(held_out)
+        closing = self.closing(tokenizer)
+        pieces = []
+        for chunk in ids_of_documents(documents, tokenizer):
+            pieces.append(chunk if closing is None else np.append(chunk, closing))
+        stretches = list(self.held_out(tokenizer, held, length))
+        found = {}
+        for order in (1, 2, 3, 4):
+            model = NGramModel([np.concatenate(pieces)], len(tokenizer), order)
+            nats = math.log(model.perplexity(stretches, skip=1))
+            found[f"{order}-gram"] = {"loss": nats, **perplexities(nats, held, tokenizer)}
+        return found
+
+
+def ids_of_documents(documents: Iterable[Document], tokenizer: Any) -> Iterator[np.ndarray]:
+    """The ids of each document."""
+    for document in documents:
+        yield np.array([one for ids in encode_sentences(tokenizer, document) for one in ids], dtype=np.int64)
 
 
 def perplexities(nats: float, documents: list[Document], tokenizer: Any) -> dict[str, float]:
