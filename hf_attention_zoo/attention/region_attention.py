@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from hf_attention_zoo.attention.additive import AdditiveAttention
+from hf_attention_zoo.attention.attention_base import AttendedSource, Attention
 
 
 class RegionAttention(AdditiveAttention):
@@ -31,3 +32,11 @@ class RegionAttention(AdditiveAttention):
         for layer in self.key_layers:
             keys = torch.tanh(layer(keys))
         return keys
+
+
+class MeanAttention(Attention):
+    """No attention, for comparison: every real region has the same weight at every step."""
+
+    def align(self, query: Tensor, opened: AttendedSource) -> Tensor:
+        weights = opened.mask[:, None].to(opened.values.dtype).expand(-1, query.shape[1], -1)  # (B, N, S)
+        return weights / weights.sum(-1, keepdim=True).clamp(min=1)

@@ -5,7 +5,7 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
-ATTENTIONS = ("soft", "hard")
+ATTENTIONS = ("soft", "hard", "mean")
 HARD_EVALUATIONS = ("expectation", "argmax", "sample")
 NORMALISATIONS = ("paper", "code")
 READOUTS = ("linear", "tanh")
@@ -25,7 +25,8 @@ class ShowAttendTellConfig(PreTrainedConfig):
         num_attention_layers: layers of the attention perceptron before the state is added.
         num_initial_layers: layers of the perceptrons of the initial state (1 or 2); the second is shared.
         num_output_layers: further layers m -> m with a rectifier before the output layer, counted from 1.
-        attention: "soft" (deterministic, Section 4.2) or "hard" (stochastic, Section 4.1).
+        attention: "soft" (deterministic, Section 4.2) or "hard" (stochastic, Section 4.1); "mean" is for comparison:
+            the same decoder without attention, which always sees the mean of the regions.
         hard_evaluation: what a hard model looks at outside of training: the "expectation" over locations (as the
             authors' code does), the "argmax" location, or a "sample".
         context_gate: the gating scalar beta_t on the context (Section 4.2.1); the code's `selector`.
@@ -152,6 +153,8 @@ class ShowAttendTellConfig(PreTrainedConfig):
         ):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(allowed)}")
+        if self.attention == "mean" and self.coverage_weight:
+            self.coverage_weight = 0.0  # without attention there is nothing to spread
         if self.encoder_channels is not None:
             if self.image_encoder != "convolutions":
                 raise ValueError(

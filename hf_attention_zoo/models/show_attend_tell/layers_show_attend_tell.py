@@ -15,7 +15,7 @@ from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput, Seq2SeqModelOutput
 
 from hf_attention_zoo.attention.hard_attention import coverage_penalty, location_surrogate, negative_entropy
-from hf_attention_zoo.attention.region_attention import RegionAttention
+from hf_attention_zoo.attention.region_attention import MeanAttention, RegionAttention
 from hf_attention_zoo.images.backbone_maps import BackboneMaps, backbone_configuration, pretrained_backbone
 from hf_attention_zoo.images.efficientnet_lite0 import EfficientNetLite0, pretrained_lite0
 from hf_attention_zoo.images.small_convolutions import SmallConvolutions
@@ -77,6 +77,13 @@ class CaptionOutput(Seq2SeqLMOutput):
     coverage: Tensor | None = None
     context_gates: Tensor | None = None
     locations: Tensor | None = None
+
+
+def build_attention(config: ShowAttendTellConfig) -> RegionAttention | MeanAttention:
+    """The attention that the config names; soft and hard differ in what is done with its weights."""
+    if config.attention == "mean":
+        return MeanAttention()
+    return RegionAttention(config.hidden_size, config.annotation_size, config.num_attention_layers)
 
 
 def build_image_encoder(config: ShowAttendTellConfig) -> nn.Module | None:
@@ -161,7 +168,7 @@ def choose_expected(config: ShowAttendTellConfig, training: bool, rows: int, dev
 
     In training one choice for each picture, or in the released code's form one for the whole batch.
     """
-    if config.attention == "soft" or (not training and config.hard_evaluation == "expectation"):
+    if config.attention != "hard" or (not training and config.hard_evaluation == "expectation"):
         return None
     if not training:
         return torch.zeros(rows, dtype=torch.bool, device=device)

@@ -29,13 +29,13 @@ from transformers.utils import can_return_tuple
 
 from hf_attention_zoo.attention.attention_base import AttendedSource, mix, open_mixture
 from hf_attention_zoo.attention.hard_attention import best_locations, draw_locations
-from hf_attention_zoo.attention.region_attention import RegionAttention
 from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
 from hf_attention_zoo.models.show_attend_tell.configuration_show_attend_tell import ShowAttendTellConfig
 from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import (
     CaptionOutput,
     CaptionStates,
     Regions,
+    build_attention,
     build_image_encoder,
     choose_expected,
     every_region,
@@ -176,7 +176,7 @@ class ShowAttendTellDecoder(ShowAttendTellPreTrainedModel):
         size, values = config.hidden_size, config.annotation_size
         self.embed_tokens = nn.Embedding(config.vocab_size, config.embedding_size)  # E
         self.initial_state = MeanInitialState(values, size, config.num_initial_layers, config.dropout)
-        self.attention = RegionAttention(size, values, config.num_attention_layers)
+        self.attention = build_attention(config)
         self.context_gate = nn.Linear(size, 1) if config.context_gate else None  # beta
         self.unit = ContextLSTM(config.embedding_size, size, values)
         self.deep_output = DeepOutput(

@@ -547,3 +547,14 @@ def test_regions_make_the_grid_of_the_config_or_a_square() -> None:
 def test_wrong_settings_say_what_is_wrong(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ShowAttendTellConfig(**changes)
+
+
+def test_without_attention_every_real_region_weighs_the_same() -> None:
+    model = build(attention="mean", coverage_weight=0.0, dropout=0.0).train()
+    made = model(**regions(), labels=labels(), output_attentions=True)
+    wanted = regions()["attention_mask"].float() / torch.tensor(COUNTS)[:, None]
+    torch.testing.assert_close(made.cross_attentions[0][:, 0], wanted[:, None].expand(-1, 5, -1))
+    made.loss.backward()
+    assert all(p.grad is not None for p in model.parameters())
+    assert not any("attention" in name for name, _ in model.named_parameters())
+    assert model.eval().generate(**regions(), num_beams=3, max_new_tokens=4).shape[0] == 3
