@@ -13,6 +13,7 @@ Sections:
     length          time and memory of a step against the length of source and target
     scores          the same of attention alone, where all targets are scored at once (`SCORES` in a file)
     padding         steps against the share of padding, of an architecture that only reads (`measure_padding`)
+    captions        captions a second and training steps of a captioner (`measure_captions`)
     gpu             the training step on the first CUDA device, where there is one
 
 An architecture is added by a file scripts/benchmarks/<model_type>.py with `build_model`, `REFERENCES` and, if it
@@ -48,7 +49,7 @@ DECODING = {"batch": 32, "beams": 5, "source": 25, "steps": 25, "embedding": 256
 LENGTHS = (25, 50, 100, 200, 400)
 SCORE_LENGTHS = LENGTHS[:4]  # of the naive form, 400 would need 8 GB
 LENGTH_BATCH = 8
-SECTIONS = ("training", "training-small", "decoding", "length", "scores", "padding", "gpu")
+SECTIONS = ("training", "training-small", "decoding", "length", "scores", "padding", "captions", "gpu")
 Row = dict[str, Any]
 
 
@@ -377,6 +378,10 @@ def main() -> None:
     if hasattr(module, "measure_padding"):  # it writes nothing, so that there is nothing else to measure
         if "padding" in options.sections:
             publish("padding", module.SIZES, module.measure_padding(rows_of, options.repeats))
+        return
+    if hasattr(module, "measure_captions"):  # it reads pictures
+        if "captions" in options.sections:
+            publish("captions", module.SIZES, module.measure_captions(rows_of, options.repeats))
         return
     for name, sizes in (("training", TRAINING), ("training-small", TRAINING_SMALL)):
         if name in options.sections:
