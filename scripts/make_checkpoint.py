@@ -15,35 +15,37 @@ from pathlib import Path
 
 import torch
 import transformers
-from transformers import AutoTokenizer
 
 import hf_attention_zoo
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.evaluation.evaluator_table import evaluator_for
-from hf_attention_zoo.evaluation.saved_model import load_checkpoint, saved_auto_class
+from hf_attention_zoo.evaluation.saved_model import load_checkpoint, load_reader, saved_auto_class
 from hf_attention_zoo.hub.cards import write_card
 
 LIMIT_MB = 10.0
 
 
 def store_half(run: Path, out: Path) -> None:
-    """Model in float16 with a config that asks for float32, and the tokenizer."""
+    """Model in float16 with a config that asks for float32, and the tokenizer or processor."""
     model = getattr(transformers, saved_auto_class(run)).from_pretrained(run)
     model.to(torch.float16).save_pretrained(out)
     config = json.loads((out / "config.json").read_text(encoding="utf-8"))
     config["dtype"] = "float32"
     (out / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    AutoTokenizer.from_pretrained(run).save_pretrained(out)
+    load_reader(run).save_pretrained(out)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", type=Path, help="output folder of attention-zoo train")
     parser.add_argument("out", type=Path, help="the checkpoint's folder, e.g. model_cards/rnnsearch-de-en")
-    parser.add_argument("--example", required=True, help="a held-out text for the card and the picture")
+    parser.add_argument("--example", required=True, help="a held-out text (or the path of a picture) for the card")
     parser.add_argument("--example_pair", help="the second text of the example, for models that read pairs")
     parser.add_argument("--dataset", help="score on this in place of the training's data set")
     parser.add_argument("--summary", help="one sentence for the head of the card")
+    parser.add_argument("--group_column", help="of captions: score the rows of each value of this column apart")
+    for name in ("data_licence", "data_source", "limits"):
+        parser.add_argument(f"--{name}", help="what the card says, for data that are no embedded sample")
     options = parser.parse_args()
 
     options.out.mkdir(parents=True, exist_ok=True)
@@ -54,23 +56,34 @@ def main() -> None:
     shutil.copyfile(options.run / "training.json", options.out / "training.json")
     evaluator = evaluator_for(options.out)
     named = f" --dataset {options.dataset}" if options.dataset else ""
+    groups = {"group_column": options.group_column} if options.group_column else {}
     metrics = evaluator.run(
         options.out,
         dataset=options.dataset,
+        **groups,
         split="test",
         command=f"attention-zoo evaluate {options.out.as_posix()}{named} --split test",
     )
     print(evaluator.summary(metrics))
 
-    model, tokenizer = load_checkpoint(options.out, device="cpu")
+    model, _ = load_checkpoint(options.out, device="cpu")
+    reader = load_reader(options.out)
+    if hasattr(reader, "image_processor"):
+        picture = options.out / f"example{Path(options.example).suffix}"
+        shutil.copyfile(options.example, picture)
+        options.example = picture.as_posix()
     if model.config.model_type in {row.model_type for row in hf_attention_zoo.list_architectures() if row.aligner}:
         text = options.example
         if options.example_pair:
             text = {"text": options.example, "text_pair": options.example_pair}
         beams = {"num_beams": model.generation_config.num_beams or 1} if model.can_generate() else {}
-        (alignment,) = hf_attention_zoo.align(model, tokenizer, [text], **beams)
+        (alignment,) = hf_attention_zoo.align(model, reader, [text], **beams)
         alignment.plot(options.out / "alignment.png")
-    facts = {"example": options.example, "licence": "apache-2.0"}
+    example = Path(options.example).name if hasattr(reader, "image_processor") else options.example
+    facts = {"example": example, "licence": "apache-2.0"}
+    facts |= {
+        name: getattr(options, name) for name in ("data_licence", "data_source", "limits") if getattr(options, name)
+    }
     if options.example_pair:
         facts["example_pair"] = options.example_pair
     if options.summary:
