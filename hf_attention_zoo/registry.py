@@ -114,6 +114,7 @@ class Architecture:
 
 CAUSAL = "AutoModelForCausalLM"
 TRANSLATION_TOKENIZER = "hf_attention_zoo.tokenization.translation_tokenizer:TranslationTokenizer"
+TOKEN_ALIGNER = "hf_attention_zoo.alignment.token_alignment:align_tokens"
 SEQ2SEQ_ALIGNER = "hf_attention_zoo.alignment.seq2seq_alignment:align_seq2seq"
 
 ARCHITECTURES: tuple[Architecture, ...] = (
@@ -298,6 +299,7 @@ ARCHITECTURES: tuple[Architecture, ...] = (
             "AutoModelForCausalLM": "GPT2018ForCausalLM",
         },
         tokenizer="hf_attention_zoo.tokenization.gpt2018_tokenizer:GPT2018Tokenizer",
+        aligner=TOKEN_ALIGNER,
     ),
     Architecture(
         model_type="bert2018",
@@ -318,6 +320,7 @@ ARCHITECTURES: tuple[Architecture, ...] = (
             "AutoModelForPreTraining": "BERT2018ForPreTraining",
         },
         tokenizer="hf_attention_zoo.tokenization.bert2018_tokenizer:BERT2018Tokenizer",
+        aligner=TOKEN_ALIGNER,
     ),
 )
 

@@ -76,7 +76,7 @@ def main() -> None:
         text = options.example
         if options.example_pair:
             text = {"text": options.example, "text_pair": options.example_pair}
-        beams = {"num_beams": model.generation_config.num_beams or 1} if model.can_generate() else {}
+        beams = {"num_beams": model.generation_config.num_beams or 1} if model.config.is_encoder_decoder else {}
         (alignment,) = hf_attention_zoo.align(model, reader, [text], **beams)
         alignment.plot(options.out / "alignment.png")
     example = Path(options.example).name if hasattr(reader, "image_processor") else options.example

@@ -15,14 +15,13 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from hf_attention_zoo.alignment.given_texts import Pair, as_pair, given_texts
 from hf_attention_zoo.alignment.label_scores import label_scores
 from hf_attention_zoo.alignment.records import exact, json_text, written
 from hf_attention_zoo.generation.forced_attention import evaluation_mode
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Pair = tuple[str, str] | Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,7 +201,7 @@ def align_hops(
         ValueError: something that is neither a text nor a pair, or a pair for a model of single texts.
     """
     alone = isinstance(texts, str | Mapping | tuple)
-    given = [_as_pair(one) for one in ([texts] if alone else texts)]
+    given = [as_pair(one) for one in ([texts] if alone else texts)]
     if batch_size < 1:
         raise ValueError(f"batch_size={batch_size}; give 1 or more")
     limits = {"truncation": truncation, "max_length": max_length}
@@ -210,7 +209,7 @@ def align_hops(
     with evaluation_mode(model):
         for begin in range(0, len(given), batch_size):
             batch = given[begin : begin + batch_size]
-            rows = [tokenizer(*_given(pair), **limits) for pair in batch]
+            rows = [tokenizer(*given_texts(pair), **limits) for pair in batch]
             encoded = tokenizer.pad(rows, return_tensors="pt").to(model.device)
             read = model(**encoded, output_attentions=True)
             scores = label_scores(model, read.logits) if "logits" in read else [{} for _ in batch]
@@ -218,7 +217,7 @@ def align_hops(
             mask, second = (encoded[name].bool().cpu().numpy() for name in ("attention_mask", "token_type_ids"))
             for place, pair in enumerate(batch):
                 attended = []
-                written = tokenizer.surface(*_given(pair), **limits)
+                written = tokenizer.surface(*given_texts(pair), **limits)
                 for number, tokens in enumerate(written):
                     columns = mask[place] & (second[place] == bool(number))
                     attended.append(
@@ -231,22 +230,3 @@ def align_hops(
                 label = max(scores[place], key=scores[place].__getitem__, default="")
                 found.append(HopAttention(tuple(attended), scores[place], label))
     return found
-
-
-def _as_pair(given: Any) -> tuple[str, str | None]:
-    """A text and its partner, None for a single text."""
-    if isinstance(given, Mapping) and "text" in given and given.keys() <= {"text", "text_pair"}:
-        given = (given["text"], given.get("text_pair"))
-    elif isinstance(given, str):
-        given = (given, None)
-    if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[0], str):
-        raise ValueError(
-            f"{given!r:.80} is no text; give strings, tuples of two strings, or {{'text': ..., 'text_pair': ...}}"
-        )
-    if given[1] is not None and not isinstance(given[1], str):
-        raise ValueError(f"the second text is {given[1]!r:.60}; give a string, or None for a single text")
-    return given
-
-
-def _given(pair: tuple[str, str | None]) -> tuple[str, ...]:
-    return tuple(text for text in pair if text is not None)

@@ -32,6 +32,15 @@ def label_inputs(options: argparse.Namespace, model: Any) -> tuple[Any, dict[str
     return options.text if options.pair is None else {"text": options.text, "text_pair": options.pair}, {}
 
 
+def token_inputs(options: argparse.Namespace, model: Any) -> tuple[Any, dict[str, Any]]:
+    """The text or pair of texts and the options of `align` for a model with self-attention over its text."""
+    for name in ("target", "num_beams", "kind"):
+        if getattr(options, name) is not None:
+            raise ValueError(f"--{name} is for translators; {model.config.model_type} reads one text")
+    where = {name: getattr(options, name) for name in ("layer", "head") if getattr(options, name) is not None}
+    return options.text if options.pair is None else {"text": options.text, "text_pair": options.pair}, where
+
+
 def said_labels(found: Any) -> str:
     """The predicted label and the scores of the best ones."""
     best = sorted(found.scores.items(), key=lambda entry: -entry[1])[:5]
@@ -54,6 +63,8 @@ KINDS: dict[str, tuple[Callable[..., tuple[Any, dict[str, Any]]], Callable[[Any]
     "AutoModelForSequenceClassification": (label_inputs, said_labels),
     "AutoModelForImageTextToText": (caption_inputs, lambda found: found.caption),
 }
+# Those whose registry row names this aligner are given and print the same, whatever their head is.
+TOKEN_ALIGNER = "hf_attention_zoo.alignment.token_alignment:align_tokens"
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -84,13 +95,14 @@ def main(argv: Sequence[str]) -> int:
 
     from hf_attention_zoo.alignment.aligning import align
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.evaluation.saved_model import load_checkpoint, load_reader, saved_auto_class
+    from hf_attention_zoo.evaluation.saved_model import aligner_of, load_checkpoint, load_reader, saved_auto_class
 
     silence_libraries()
     auto_class = saved_auto_class(options.folder)
-    if auto_class not in KINDS:
+    tokens = aligner_of(options.folder) == TOKEN_ALIGNER
+    if not tokens and auto_class not in KINDS:
         raise ValueError(f"{options.folder} holds a model for {auto_class}; drawn are those for {' and '.join(KINDS)}")
-    inputs_of, said = KINDS[auto_class]
+    inputs_of, said = (token_inputs, lambda found: found.target_text) if tokens else KINDS[auto_class]
     model, _ = load_checkpoint(options.folder)
     text, settings = inputs_of(options, model)
     (found,) = align(model, load_reader(options.folder), [text], **settings)

@@ -52,6 +52,12 @@ def saved_auto_class(folder: str | Path) -> str:
     return auto_class_of(AutoConfig.from_pretrained(folder))
 
 
+def aligner_of(folder: str | Path) -> str | None:
+    """What `hf_attention_zoo.align` calls for a folder or Hub id, by the registry; None for other models."""
+    model_type = AutoConfig.from_pretrained(folder).model_type
+    return next((row.aligner for row in list_architectures() if row.model_type == model_type), None)
+
+
 def load_checkpoint(folder: str | Path, device: str | torch.device | None = None) -> tuple[Any, Any]:
     """Model (in evaluation mode) and tokenizer of a folder or Hub id.
 

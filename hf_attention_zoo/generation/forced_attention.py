@@ -92,6 +92,15 @@ def attention_weights(
             f"{type(model).__name__} gives no {_NAMES[kind]}"
             + (", so target tokens cannot be aligned with source tokens" if kind == "cross" else "")
         )
+    return chosen_weights(layers, layer, head)
+
+
+def chosen_weights(layers: Sequence[torch.Tensor], layer: int | str, head: int | str | Sequence[int]) -> torch.Tensor:
+    """Weights (B, H, T, S) of each layer -> (B, T, S), or (B, heads, T, S) where several heads are wanted.
+
+    Raises:
+        ValueError: the model has no such layer or head.
+    """
     chosen = layers if layer == HEAD_MEAN else [_pick(layers, layer, "layer")]
     return torch.stack([_of_heads(tensor, head) for tensor in chosen]).mean(0)
 

@@ -353,6 +353,7 @@ class GPT2018ForCausalLM(GPT2018PreTrainedModel, GenerationMixin):
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
         logits_to_keep: int | Tensor = 0,
+        shift_labels: Tensor | None = None,
         **kwargs: Any,
     ) -> CausalLMOutputWithPast:
         """Logits (B, T, V) of the token behind each and, with labels, the mean loss.
@@ -362,8 +363,10 @@ class GPT2018ForCausalLM(GPT2018PreTrainedModel, GenerationMixin):
                 logits of the token before it, if there is one. In training, logits of positions without a label are
                 zero where pads were not computed.
             logits_to_keep: only those of so many last positions, or of these positions; not with labels.
+            shift_labels: (B, T), labels that stand one place further left already, in place of `labels`, where texts
+                are divided among processes.
         """
-        if labels is not None:
+        if labels is not None or shift_labels is not None:
             use_cache = False if use_cache is None else use_cache
         outputs = {"output_attentions": output_attentions, "output_hidden_states": output_hidden_states}
         decoded = self.model(
@@ -377,11 +380,11 @@ class GPT2018ForCausalLM(GPT2018PreTrainedModel, GenerationMixin):
             return_dict=True,
         )
         states, loss = decoded.last_hidden_state, None
-        if labels is None:
+        if labels is None and shift_labels is None:
             logits = self.lm_head(slice_logits_to_keep(states, logits_to_keep))
         else:
-            check_same_shape(states.shape[:2], labels=labels)
-            targets = functional.pad(labels[:, 1:], (0, 1), value=-100)
+            check_same_shape(states.shape[:2], labels=labels, shift_labels=shift_labels)
+            targets = functional.pad(labels[:, 1:], (0, 1), value=-100) if shift_labels is None else shift_labels
             if attention_mask is not None and attention_mask.shape == targets.shape:
                 targets = targets.masked_fill(~attention_mask.bool(), -100)  # nothing is predicted from a pad
             packing = packing_for(self.config, targets != -100, False, False) if self.training else None
