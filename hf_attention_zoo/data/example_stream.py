@@ -52,6 +52,7 @@ class ExampleStream(IterableDataset):
         self.batch_size = batch_size
         self.phases = tuple(phases)
         self.first = 0
+        self.stand_ins = 0
 
     @abstractmethod
     def descriptions(self, epoch: int, length: int) -> Iterator[Any]:
@@ -66,6 +67,10 @@ class ExampleStream(IterableDataset):
         if number < 0:
             raise ValueError(f"start_at({number}): examples are counted from 0")
         self.first = number
+
+    def stand_in_before(self, number: int) -> None:
+        """Give one and the same example for all before this one: for a reader who skips them, but wants to count."""
+        self.stand_ins = number
 
     def random(self, *keys: int) -> np.random.Generator:
         """A generator of its own for the seed and some numbers, all at least 0."""
@@ -90,7 +95,13 @@ class ExampleStream(IterableDataset):
     def __iter__(self) -> Iterator[dict[str, Any]]:
         worker = get_worker_info()
         mine, workers = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        stand_in = None
         for number, description in self.numbered_descriptions():
             ahead = number - self.first
-            if ahead >= 0 and ahead // self.batch_size % workers == mine:
+            if ahead < 0 or ahead // self.batch_size % workers != mine:
+                continue
+            if number < self.stand_ins:
+                stand_in = stand_in or self.make(description, self.random(1, number))
+                yield stand_in
+            else:
                 yield self.make(description, self.random(1, number))

@@ -74,8 +74,8 @@ class Objective(ABC):
         phases: Sequence[Phase],
         cache_dir: str | Path,
     ) -> IterableDataset:
-        """Endless training examples, a function of the seed alone (see `ExampleStream`, whose `start_at` lets a run
-        go on without reading again what it has seen).
+        """Endless training examples, a function of the seed alone (see `ExampleStream`, of which a run that goes on
+        does not have made again what it has seen).
 
         Args:
             documents: may be read more than once.
@@ -118,5 +118,6 @@ def objective_class(row: Architecture) -> type[Objective]:
 
 
 def pretraining_recipes(row: Architecture) -> dict[str, dict[str, Any]]:
-    """The named settings of an architecture's pre-training."""
+    """The named settings of an architecture's pre-training. Raises ValueError if it is not pre-trained."""
+    objective_class(row)
     return load_object(f"hf_attention_zoo.models.{row.model_type}.pretraining_{row.model_type}:PRETRAINING_RECIPES")

@@ -223,7 +223,10 @@ def global_batch(args: Any) -> int:
 
 
 class PretrainingTrainer(HeldOutTrainer):
-    """Trainer on an endless stream. A run that goes on tells the stream where it is, so that nothing is read again."""
+    """Trainer on an endless stream.
+
+    A run that goes on passes over the batches that it has seen, as the Trainer does, but they are not made again.
+    """
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
         """As the Trainer's; a checkpoint is named by its folder."""
@@ -231,6 +234,5 @@ class PretrainingTrainer(HeldOutTrainer):
             done = 0
             if resume_from_checkpoint:
                 done = read_json(Path(resume_from_checkpoint) / "trainer_state.json").get("global_step", 0)
-            self.args.ignore_data_skip = True
-            self.train_dataset.start_at(done * global_batch(self.args))
+            self.train_dataset.stand_in_before(done * global_batch(self.args))
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)

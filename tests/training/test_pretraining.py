@@ -1,0 +1,120 @@
+"""`attention-zoo pretrain`: tiny runs that are stopped and go on, two lengths, bad input; what it leaves behind."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from training_runs import StopAt, losses
+from transformers import AutoModelForCausalLM, AutoModelForPreTraining, AutoTokenizer, pipeline
+
+from hf_attention_zoo.data.documents import read_documents
+from hf_attention_zoo.evaluation.language_evaluation import evaluate_language, summary
+from hf_attention_zoo.training.entry_point import TrainingResult, run_training
+from hf_attention_zoo.training.output_folder import TrainingStopped
+from hf_attention_zoo.training.pretraining_entry import pretraining_plan
+
+Arguments = Callable[..., list[str]]
+SIZES = [
+    *("--config.hidden_size", "16", "--config.num_hidden_layers", "1", "--config.num_attention_heads", "2"),
+    *("--config.intermediate_size", "32", "--config.max_position_embeddings", "48"),
+    *("--tokenizer.vocab_size", "400", "--use_cpu", "True", "--disable_tqdm", "True", "--report_to", "none"),
+    *("--logging_steps", "1", "--per_device_train_batch_size", "4", "--learning_rate", "0.003", "--length", "32"),
+]
+
+
+@pytest.fixture(scope="module")
+def text_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Plain text, a document between blank lines."""
+    folder = tmp_path_factory.mktemp("text")
+    for split, count in (("train", 60), ("validation", 15), ("test", 15)):
+        documents = read_documents("lm_debian", split="validation" if split == "train" else "test", limit=count)
+        (folder / f"{split}.txt").write_text("\n\n".join("\n".join(d) for d in documents) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def run_arguments(text_folder: Path, tmp_path: Path) -> Arguments:
+    def arguments(*flags: str, model: str = "bert2018", folder: str = "run") -> list[str]:
+        data = ("--dataset", str(text_folder), "--output_dir", str(tmp_path / folder))
+        second = ("--second_length", "48") if model == "bert2018" else ()
+        return [model, *data, *SIZES, "--max_steps", "8", "--eval_steps", "8", *second, *flags]
+
+    return arguments
+
+
+def pretrain(argv: list[str], *callbacks: StopAt) -> TrainingResult:
+    plan, task = pretraining_plan(argv, command="attention-zoo pretrain ...")
+    return run_training(plan, task=task, callbacks=callbacks, say=lambda text: None)
+
+
+@pytest.mark.parametrize("model", ["bert2018", "gpt2018"])
+def test_a_stopped_run_goes_on_to_the_same_losses(run_arguments: Arguments, tmp_path: Path, model: str) -> None:
+    phases = ("--second_share", "0.25") if model == "bert2018" else ()
+    whole = pretrain(run_arguments(*phases, model=model, folder="whole"))
+    with pytest.raises(TrainingStopped):
+        pretrain(run_arguments(*phases, "--seed", "42", model=model), StopAt(5))
+    going_on = pretrain(run_arguments(*phases, "--seed", "42", model=model))
+    assert losses(going_on) == losses(whole)
+    assert going_on.metrics["eval_loss"] == whole.metrics["eval_loss"]
+
+    folder = tmp_path / "whole"
+    assert not (folder / "encoded_text").exists()
+    facts = json.loads((folder / "training.json").read_text())
+    assert facts["examples_seen"] == 32 and facts["training_documents"] == 60
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    auto = AutoModelForPreTraining if model == "bert2018" else AutoModelForCausalLM
+    assert auto.from_pretrained(folder).config.vocab_size == len(tokenizer)
+
+
+def test_pretrained_models_serve_their_pipelines_and_are_scored(run_arguments: Arguments, tmp_path: Path) -> None:
+    pretrain(run_arguments(folder="bert"))
+    pretrain(run_arguments(model="gpt2018", folder="gpt"))
+    filled = pipeline("fill-mask", model=str(tmp_path / "bert"))("This [MASK] provides a library.", top_k=3)
+    assert len(filled) == 3 and {"token_str", "score", "sequence"} <= set(filled[0])
+    written = pipeline("text-generation", model=str(tmp_path / "gpt"))("This package", max_new_tokens=4)
+    assert written[0]["generated_text"].lower().startswith("this package")
+
+    metrics = evaluate_language(tmp_path / "bert", batch_size=4)
+    assert {"masked_perplexity", "next_sentence_accuracy"} <= set(metrics["results"])
+    assert set(metrics["baselines"]) == {"1-gram", "2-gram", "3-gram"} and metrics["task"] == "fill-mask"
+    metrics = evaluate_language(tmp_path / "gpt", batch_size=4)
+    results, trigram = metrics["results"], metrics["baselines"]["3-gram"]
+    assert results["perplexity_per_word"] > results["perplexity"] > trigram["perplexity"] > 1
+    assert "perplexity" in summary(metrics)
+
+
+def test_left_to_right_without_pairs_is_a_masked_lm(run_arguments: Arguments, tmp_path: Path) -> None:
+    flags = ("--objective.next_sentence", "False", "--objective.left_to_right", "True", "--max_steps", "2")
+    result = pretrain(run_arguments(*flags))
+    assert "eval_perplexity" in result.metrics and "eval_masked_perplexity" not in result.metrics
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert config["architectures"] == ["BERT2018ForMaskedLM"] and config["left_to_right"] is True
+
+
+def test_passes_over_the_text_can_be_counted_in_place_of_steps(run_arguments: Arguments) -> None:
+    flags = ("--max_steps", "-1", "--num_train_epochs", "0.1", "--eval_strategy", "no")
+    result = pretrain(run_arguments(*flags, model="gpt2018"))
+    assert 0 < result.facts["steps"] < 60 and result.metrics == {}
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--length", "64"), "48 positions"),
+        (("--objective.mask", "1"), "no setting mask"),
+        (("--validation_split", "nothing"), "no held-out text"),
+        (("--second_length", "48", "--second_share", "1.5"), "second_share=1.5"),
+        (("--pool_batches", "2"), "sorted batches"),
+    ],
+)
+def test_bad_settings_are_refused_before_work_is_lost(
+    run_arguments: Arguments, flags: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        pretrain(run_arguments(*flags))
+
+
+def test_other_architectures_are_told_apart() -> None:
+    with pytest.raises(ValueError, match="attention-zoo train rnnsearch"):
+        pretraining_plan(["rnnsearch", "--recipe", "none", "--dataset", "lm_debian", "--output_dir", "x"])

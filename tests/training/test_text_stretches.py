@@ -1,0 +1,65 @@
+"""GPT's examples: stretches without gaps, and that they depend on the seed alone."""
+
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hf_attention_zoo.data.documents import DocumentSource
+from hf_attention_zoo.data.example_stream import Phase
+from hf_attention_zoo.registry import get_architecture
+from hf_attention_zoo.training.text_stretches import TextStretchesObjective
+
+ROW = get_architecture("gpt2018")
+SOURCE = DocumentSource("lm_debian", split="validation", limit=60)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return TextStretchesObjective(ROW).train_tokenizer(SOURCE, vocab_size=500)
+
+
+@pytest.fixture
+def stream(tokenizer: Any, tmp_path: Path) -> Any:
+    objective = TextStretchesObjective(ROW)
+    return objective.dataset(SOURCE, tokenizer, seed=3, batch_size=2, phases=[Phase(32)], cache_dir=tmp_path)
+
+
+def test_stretches_of_documents_in_order_are_the_text_itself(stream: Any, tokenizer: Any) -> None:
+    closing = TextStretchesObjective(ROW).closing(tokenizer)
+    assert tokenizer.convert_ids_to_tokens(closing) == "\n</w>"
+    whole = np.concatenate(
+        [np.append(stream.store.document_ids(d), closing) for d in range(stream.store.num_documents)]
+    )
+    made = [
+        stream.make(parts, stream.random(0))["input_ids"]
+        for parts in stream.cut(range(stream.store.num_documents), 32)
+    ]
+    assert all(len(row) == 32 for row in made)
+    assert np.array_equal(np.concatenate(made), whole[: 32 * len(made)])
+    assert len(whole) - 32 * len(made) < 32
+
+
+def test_every_pass_reads_other_stretches_of_the_same_text(stream: Any) -> None:
+    first, second = (list(stream.descriptions(epoch, 32)) for epoch in (0, 1))
+    assert first != second and abs(len(first) - len(second)) <= 1
+    assert first == list(stream.descriptions(0, 32))
+
+
+def test_a_restart_goes_on_with_the_next_stretch(stream: Any) -> None:
+    alone = [row["input_ids"] for row in islice(stream, 12)]
+    stream.start_at(5)
+    assert np.array_equal(np.stack(alone[5:]), np.stack([row["input_ids"] for row in islice(stream, 7)]))
+
+
+def test_documents_may_follow_one_another_without_a_token(tokenizer: Any) -> None:
+    assert TextStretchesObjective(ROW, closing_token="").closing(tokenizer) is None
+    with pytest.raises(ValueError, match="none of the tokenizer's tokens"):
+        TextStretchesObjective(ROW, closing_token="<nothing>").closing(tokenizer)
+
+
+def test_too_little_held_out_text_is_an_error(tokenizer: Any) -> None:
+    with pytest.raises(ValueError, match="fewer than 512 tokens"):
+        TextStretchesObjective(ROW).held_out(tokenizer, [["a few words"]], 512)
