@@ -8,9 +8,9 @@ SMALL_CONFIG: dict[str, Any] = {
     "character_embedding_size": 16,
     "filters": [[1, 32], [2, 32], [3, 64], [4, 128]],
     "num_highway_layers": 1,
-    "projection_size": 96,
-    "cell_size": 320,
-    "num_negative_samples": 1024,
+    "projection_size": 64,
+    "cell_size": 256,
+    "num_negative_samples": 512,
     "dropout": 0.1,
 }
 
@@ -35,14 +35,14 @@ PRETRAINING_RECIPES: dict[str, dict[str, Any]] = {
         },
     },
     "small": {
-        "description": "for one machine: sentences in batches of one length, two layers of 320 cells and 96 states, "
+        "description": "for one machine: sentences in batches of one length, two layers of 256 cells and 64 states, "
         "Adam with a linear decay",
         "config": SMALL_CONFIG,
         "tokenizer": {"vocab_size": 15_000, "min_frequency": 2},
         "objective": {"batching": "bucketed"},
         "data": {"length": 60},
         "training": {
-            "learning_rate": 3e-3,
+            "learning_rate": 4e-3,
             "lr_scheduler_type": "linear",
             "warmup_steps": 100,
             "weight_decay": 0.0,

@@ -1,0 +1,188 @@
+"""ELMo's objective: what the examples are, the same ones after a stop, and a run from raw text to a saved model."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForPreTraining, AutoTokenizer
+
+from hf_attention_zoo import get_architecture
+from hf_attention_zoo.data.example_stream import Phase
+from hf_attention_zoo.models.elmo.configuration_elmo import ELMoConfig
+from hf_attention_zoo.models.elmo.modeling_elmo import ELMoForPreTraining
+from hf_attention_zoo.tokenization.word_character_tokenizer import WordCharacterTokenizer
+from hf_attention_zoo.training.bidirectional_words import BidirectionalWordsObjective, WordCollator
+from hf_attention_zoo.training.optimizers import optimizer_class
+from hf_attention_zoo.training.pretraining_entry import main
+
+DOCUMENTS = [
+    ["The cat sat on the mat .", "It was a good mat .", "Nobody else sat there ."],
+    ["Dogs bark .", "A dog sat on a log and a cat on a mat , and all was well in the wide wide world ."],
+    ["Rare unseenword here .", "The end ."],
+] * 5
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> WordCharacterTokenizer:
+    return WordCharacterTokenizer.train([line for document in DOCUMENTS for line in document], vocab_size=20)
+
+
+def stream(tokenizer: Any, folder: Path, batching: str, length: int = 8, batch_size: int = 4) -> Any:
+    objective = BidirectionalWordsObjective(get_architecture("elmo"), batching=batching)
+    return objective.dataset(
+        DOCUMENTS, tokenizer, seed=3, batch_size=batch_size, phases=[Phase(length)], cache_dir=folder
+    )
+
+
+def take(examples: Any, count: int) -> list[dict[str, Any]]:
+    iterator = iter(examples)
+    return [next(iterator) for _ in range(count)]
+
+
+def test_bucketed_examples_are_sentences_with_their_characters_and_what_follows(
+    tokenizer: WordCharacterTokenizer, tmp_path: Path
+) -> None:
+    examples = take(stream(tokenizer, tmp_path, "bucketed", length=30), 32)
+    sentences = {line for document in DOCUMENTS for line in document}
+    for example in examples:
+        words = tokenizer.words_of(example["character_ids"].tolist())
+        assert " ".join(words) in sentences
+        assert example["labels"].tolist() == [*tokenizer.convert_tokens_to_ids(words), 1]
+    assert any(2 in example["labels"] for example in examples), "rare words keep their characters and are <UNK>"
+    widths = [
+        {len(example["labels"]) for example in examples[first : first + 4]} for first in range(0, len(examples), 4)
+    ]
+    assert np.mean([max(width) - min(width) for width in widths]) < 6
+    batch = WordCollator()(examples[:4])
+    assert batch["character_ids"].shape[1] + 1 == batch["labels"].shape[1]
+    assert ((batch["labels"][:, 1:] != -100).sum(1) == (batch["character_ids"] > 0).any(-1).sum(1)).all()
+
+
+def test_long_sentences_are_read_in_pieces(tokenizer: WordCharacterTokenizer, tmp_path: Path) -> None:
+    assert max(len(example["character_ids"]) for example in take(stream(tokenizer, tmp_path, "bucketed"), 40)) == 8
+
+
+@pytest.mark.parametrize("batching", ["bucketed", "contiguous"])
+def test_examples_are_a_function_of_the_seed_and_a_stopped_stream_goes_on(
+    tokenizer: WordCharacterTokenizer, tmp_path: Path, batching: str
+) -> None:
+    wanted = take(stream(tokenizer, tmp_path / "a", batching), 60)
+    again = stream(tokenizer, tmp_path / "b", batching)
+    again.start_at(41)
+    for one, other in zip(take(again, 19), wanted[41:], strict=True):
+        assert one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_contiguous_rows_go_on_from_batch_to_batch_in_both_directions(
+    tokenizer: WordCharacterTokenizer, tmp_path: Path
+) -> None:
+    examples = take(stream(tokenizer, tmp_path, "contiguous", length=5, batch_size=2), 12)
+    lines = {f"<S> {line} </S>" for document in DOCUMENTS for line in document}
+    for row in range(2):
+        mine = examples[row::2]
+        assert {len(example["labels"]) for example in mine} == {5}
+        forwards = [word for example in mine for word in tokenizer.words_of(example["character_ids"].tolist())]
+        backwards = [
+            word for example in mine for word in tokenizer.words_of(example["backward_character_ids"].tolist())[::-1]
+        ]
+        for words in (forwards, backwards[::-1]):
+            text = " ".join(words)
+            inner = text[text.index("<S>") : text.rindex("</S>") + 4].split(" </S> ")
+            assert all(f"{one.removesuffix(' </S>')} </S>" in lines for one in inner)
+        assert forwards != backwards[::-1]
+        for example in mine:
+            words = tokenizer.words_of(example["character_ids"].tolist())
+            assert example["labels"][:-1].tolist() == tokenizer.convert_tokens_to_ids(words)[1:]
+            words = tokenizer.words_of(example["backward_character_ids"].tolist())
+            assert example["backward_labels"][1:].tolist() == tokenizer.convert_tokens_to_ids(words)[:-1]
+
+
+def test_streams_carry_their_state_in_training_and_not_in_evaluation(
+    tokenizer: WordCharacterTokenizer, tmp_path: Path
+) -> None:
+    torch.manual_seed(0)
+    config = ELMoConfig(
+        **{**get_architecture("elmo").tiny_config().to_diff_dict(), "vocab_size": len(tokenizer), "dropout": 0.0}
+    )
+    model = ELMoForPreTraining(config)
+    batch = WordCollator()(take(stream(tokenizer, tmp_path, "contiguous"), 4))
+    with torch.no_grad():
+        first, second = model.train()(**batch).loss, model(**batch).loss
+        model.reset_state()
+        assert model(**batch).loss == first != second
+        assert model.eval()(**batch).loss == model(**batch).loss
+
+
+def test_evaluation_counts_every_word_and_end_once(tokenizer: WordCharacterTokenizer) -> None:
+    torch.manual_seed(0)
+    config = ELMoConfig(**{**get_architecture("elmo").tiny_config().to_diff_dict(), "vocab_size": len(tokenizer)})
+    model = ELMoForPreTraining(config).eval()
+    objective = BidirectionalWordsObjective(get_architecture("elmo"))
+    found = objective.evaluate(model, tokenizer, DOCUMENTS[:3], length=50, batch_size=3)
+    lines = [line.split() for document in DOCUMENTS[:3] for line in document]
+    assert found["targets"] == sum(len(line) + 1 for line in lines)
+    total = [0.0, 0.0]
+    for line in lines:
+        batch = tokenizer([line], is_split_into_words=True, return_tensors="pt")
+        labels = torch.cat([batch["input_ids"], torch.ones(1, 1, dtype=torch.long)], 1)
+        with torch.no_grad():
+            out = model(**batch, labels=labels)
+        total = [sum_ + loss.item() * (len(line) + 1) for sum_, loss in zip(total, out[1:3], strict=True)]
+    forwards, backwards = (value / found["targets"] for value in total)
+    assert found["forward_perplexity"] == pytest.approx(math.exp(forwards), rel=1e-5)
+    assert found["perplexity"] == pytest.approx(math.exp((forwards + backwards) / 2), rel=1e-5)
+    assert 0 < found["unknown_share"] < 1
+
+
+def test_a_run_from_raw_text_falls_is_saved_and_goes_on_to_the_same_losses(tmp_path: Path) -> None:
+    text = tmp_path / "text.jsonl"
+    text.write_text("".join(json.dumps({"sentences": document}) + "\n" for document in DOCUMENTS))
+    tiny = {"projection_size": 8, "cell_size": 12, "filters": "[[1,4],[2,8]]", "num_negative_samples": 5}
+
+    def run(folder: Path, *more: str) -> Path:
+        flags = [f"--config.{name}={value}" for name, value in tiny.items()]
+        flags += ["--train_file", str(text), "--output_dir", str(folder), "--max_steps", "24", "--length", "12"]
+        flags += ["--held_out_documents", "3", "--eval_steps", "12", "--save_steps", "12", "--logging_steps", "4"]
+        flags += ["--per_device_train_batch_size", "4", "--warmup_steps", "2", "--tokenizer.min_frequency", "1"]
+        assert main(["elmo", "--recipe", "small", *flags, *more]) == 0
+        return folder
+
+    folder = run(tmp_path / "whole")
+    losses = {
+        row["step"]: row["loss"]
+        for row in json.loads((folder / "checkpoint-24" / "trainer_state.json").read_text())["log_history"]
+        if "loss" in row
+    }
+    assert losses[24] < losses[4]
+    model = AutoModelForPreTraining.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    assert isinstance(model, ELMoForPreTraining) and model.config.vocab_size == len(tokenizer)
+    second = run(tmp_path / "second", "--resume_from_checkpoint", str(folder / "checkpoint-12"))
+    again = json.loads((second / "checkpoint-24" / "trainer_state.json").read_text())["log_history"]
+    assert {row["step"]: row["loss"] for row in again if "loss" in row} == losses
+
+
+def test_the_authors_adagrad_is_that_of_a_loss_times_20() -> None:
+    kind, options = optimizer_class("adagrad_bilm", type("Args", (), {"learning_rate": 0.2})())
+    ours, theirs = (torch.nn.Parameter(torch.ones(3)) for _ in range(2))
+    one = kind([ours], **options)
+    total = torch.ones(3)
+    for step in range(3):
+        gradient = torch.tensor([0.1, -0.3, 0.02]) * (step + 1)
+        ours.grad = gradient.clone()
+        one.step()
+        total += (20 * gradient).square()
+        with torch.no_grad():
+            theirs -= 0.2 * 20 * gradient / total.sqrt()
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_an_unknown_batching_is_refused() -> None:
+    with pytest.raises(ValueError, match="bucketed or contiguous"):
+        BidirectionalWordsObjective(get_architecture("elmo"), batching="sorted")
