@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "align": ("hf_attention_zoo.cli.align_text", "draw which source words each target word attends to"),
     "word-weights": ("hf_attention_zoo.cli.word_weights_by_label", "show the attention to a word, label by label"),
     "sentence-vectors": ("hf_attention_zoo.cli.draw_sentences", "draw sentences in the plane of their vectors"),
+    "neighbours": ("hf_attention_zoo.cli.nearest_words", "show the nearest words of a word in its contexts"),
     "score": ("hf_attention_zoo.cli.score_pairs", "log p(target | source) of the pairs in a file"),
     "aer": ("hf_attention_zoo.evaluation.alignment_error_rate", "score alignments against sure and possible links"),
     "treebank": ("hf_attention_zoo.cli.make_treebank", "turn constituency trees into a folder to train a parser on"),
