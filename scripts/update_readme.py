@@ -51,6 +51,17 @@ def label_cells(metrics: dict[str, Any]) -> list[str]:
     return [f"`{name}`", f"{data['rows']:,}", *("-" if one is None else f"{100 * one:.1f} %" for one in accuracy)]
 
 
+def caption_cells(metrics: dict[str, Any]) -> list[str]:
+    """Data and scores of a captioner."""
+    data, results, baselines = metrics["dataset"], metrics["results"], metrics["baselines"]
+    scores = [results["bleu1"], results["bleu4"]["value"], results["exact"]]
+    scores += [baselines[name]["bleu4"] for name in ("nearest", "most_frequent")]
+    cider = f"{results['cider']:.2f}" if "cider" in results else "-"
+    name = re.sub(r".*/", "", data["name"])
+    shown = [f"{score:.1f}" for score in scores]
+    return [f"`{name}` {data.get('language', '')}".strip(), f"{data['rows']:,}", *shown[:2], cider, *shown[2:]]
+
+
 TABLES: dict[str, tuple[list[str], Callable[[dict[str, Any]], list[str]]]] = {
     "translation": (
         ["checkpoint", "test split", "sentences", "BLEU", "chrF", "copy baseline BLEU"],
@@ -67,6 +78,20 @@ TABLES: dict[str, tuple[list[str], Callable[[dict[str, Any]], list[str]]]] = {
             "tf-idf and linear model",
         ],
         label_cells,
+    ),
+    "image-captioning": (
+        [
+            "checkpoint",
+            "test split",
+            "pictures",
+            "BLEU-1",
+            "BLEU-4",
+            "CIDEr",
+            "exact in %",
+            "nearest picture BLEU-4",
+            "most frequent caption BLEU-4",
+        ],
+        caption_cells,
     ),
 }
 
