@@ -176,7 +176,9 @@ def get_model(task: TrainingTask, tokenizer: Any) -> Any:
     if plan.model.model is not None:
         new_head = saved_auto_class(plan.model.model) != task.auto_class
         fields = {**(task.head_fields() if new_head else {}), **plan.config}
-        return getattr(transformers, task.auto_class).from_pretrained(plan.model.model, **fields)
+        return getattr(transformers, task.auto_class).from_pretrained(
+            plan.model.model, ignore_mismatched_sizes=new_head, **fields
+        )
     known = {name for cls in row.config_class.__mro__ for name in getattr(cls, "__annotations__", {})}
     unknown = sorted(set(plan.config) - known)
     if unknown:

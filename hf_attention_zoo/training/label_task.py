@@ -8,6 +8,7 @@ from transformers import DataCollatorWithPadding
 from hf_attention_zoo.data.labelled import load_labelled
 from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL, LabelInfo, label_info_of
 from hf_attention_zoo.evaluation.label_scoring import MAIN_METRIC
+from hf_attention_zoo.evaluation.saved_model import saved_auto_class
 from hf_attention_zoo.training.fine_tuning import cut_at_positions, special_ids, write_as_task
 from hf_attention_zoo.training.label_encoding import drop_long_texts, encode_labelled, longest_first, raw_texts
 from hf_attention_zoo.training.label_trainer import ZooLabelTrainer
@@ -114,6 +115,8 @@ class LabelTask(TrainingTask):
         """The labels of a model that is trained further, so that their numbers stay."""
         from transformers import AutoConfig
 
+        if saved_auto_class(model) != self.auto_class:
+            return {}
         config = AutoConfig.from_pretrained(model)
         info = label_info_of(config)
         unnamed = info.names == tuple(f"LABEL_{index}" for index in range(info.num_labels))

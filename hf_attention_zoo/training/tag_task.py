@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from datasets import Dataset
-from transformers import DataCollatorForTokenClassification
+from transformers import AutoConfig, DataCollatorForTokenClassification
 
 from hf_attention_zoo.data.task_rows import TagInfo, load_tagged
+from hf_attention_zoo.evaluation.saved_model import saved_auto_class
 from hf_attention_zoo.evaluation.tag_evaluation import predict_tags
 from hf_attention_zoo.evaluation.tag_scoring import tag_scores
 from hf_attention_zoo.training.fine_tuned_task import FineTunedTask
@@ -61,10 +62,6 @@ class TagTask(FineTunedTask):
 
     def _names_of(self, model: str) -> list[str] | None:
         """The tags of a tagger that is trained further, so that their numbers stay."""
-        from transformers import AutoConfig
-
-        from hf_attention_zoo.evaluation.saved_model import saved_auto_class
-
         if saved_auto_class(model) != self.auto_class:
             return None
         config = AutoConfig.from_pretrained(model)

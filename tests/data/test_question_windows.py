@@ -1,0 +1,84 @@
+"""Windows on contexts: every token once, characters to the letter, answers found again."""
+
+import unicodedata
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hf_attention_zoo.data.question_windows import answer_positions, composed_places, question_windows
+from hf_attention_zoo.evaluation.span_search import best_spans, null_probability
+from hf_attention_zoo.registry import get_architecture
+
+CONTEXT = "Łódź is a city.  In 1820 it had 767 inhabitants; 서울은 한국의 수도이다, and naïve cafés stayed—open."
+QUESTION = "How many inhabitants had Łódź in 1820?"
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    texts = [CONTEXT, QUESTION] * 3
+    return get_architecture("bert2018").tokenizer_class.train(texts, vocab_size=150, lowercase=False)
+
+
+def test_windows_move_on_by_the_stride_and_cover_the_context(tokenizer: Any) -> None:
+    windows = question_windows(tokenizer, [QUESTION], [CONTEXT], max_length=24, stride=4)
+    assert len(windows) > 2 and all(len(window.spans) <= 24 for window in windows)
+    starts = [next(span[0] for span in window.spans if span) for window in windows]
+    assert starts == sorted(set(starts))
+    best = [
+        span
+        for window in windows
+        for span, chosen in zip(window.spans, window.best_context, strict=True)
+        if span and chosen
+    ]
+    whole = question_windows(tokenizer, [QUESTION], [CONTEXT], max_length=400, stride=8)
+    assert len(whole) == 1
+    assert sorted(best) == [span for span in whole[0].spans if span]  # each token counts in one window
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize("answer", ["767", "서울은", "Łódź", "cafés", "naïve", "open"])
+def test_answers_are_found_again_to_the_character(tokenizer: Any, form: str, answer: str) -> None:
+    context, answer = unicodedata.normalize(form, CONTEXT), unicodedata.normalize(form, answer)
+    start = context.index(answer)
+    found = set()
+    for window in question_windows(tokenizer, [QUESTION], [context], max_length=24, stride=4):
+        first, last = answer_positions(window, start, start + len(answer))
+        if first:
+            found.add(context[window.spans[first][0] : window.spans[last][1]])
+    assert found == {answer}
+
+
+def test_places_of_composed_characters() -> None:
+    for text in (CONTEXT, "각 á x", ""):
+        apart = unicodedata.normalize("NFD", text)
+        together, places = unicodedata.normalize("NFC", apart), composed_places(apart)
+        assert len(places) == len(together) + 1 and places[-1] == len(apart)
+        for number, letter in enumerate(together):
+            assert unicodedata.normalize("NFC", apart[places[number] : places[number + 1]]) == letter
+
+
+def test_the_best_span_obeys_the_rules(tokenizer: Any) -> None:
+    (window,) = question_windows(tokenizer, [QUESTION], [CONTEXT], max_length=400, stride=8)
+    count = len(window.spans)
+    inside = [place for place, span in enumerate(window.spans) if span]
+    start, end = np.full(count, -5.0), np.full(count, -5.0)
+    start[1] = end[1] = 50.0  # in the question
+    start[inside[10]], end[inside[5]] = 9.0, 9.0  # ends before it starts
+    end[inside[12]], end[inside[-1]] = 4.0, 8.0  # the last one is too far
+    start[0] = end[0] = 1.0
+    spans, null = best_spans([window], [start], [end], max_answer_tokens=5)
+    assert (spans[0].start, spans[0].end) == (window.spans[inside[10]][0], window.spans[inside[12]][1])
+    assert spans[0].logit == 13.0 and null == 2.0
+    assert 0 < null_probability(spans, null) < spans[0].probability < 1
+
+
+def test_a_long_question_is_cut_and_empty_texts_are_refused(tokenizer: Any) -> None:
+    windows = question_windows(
+        tokenizer, [QUESTION * 20], [CONTEXT], max_length=100, stride=30, max_question_tokens=16
+    )
+    assert all(window.spans[18] is not None for window in windows)
+    with pytest.raises(ValueError, match="context 0 is"):
+        question_windows(tokenizer, ["a"], [" "], max_length=100, stride=30)
+    with pytest.raises(ValueError, match="leaves no room"):
+        question_windows(tokenizer, [QUESTION], [CONTEXT], max_length=12, stride=3)

@@ -1,0 +1,177 @@
+"""Tags, questions, choices and pairs through the training command: learnt, scored, saved, in their pipelines."""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from training_runs import train
+from transformers import AutoModel, AutoTokenizer, pipeline
+
+from hf_attention_zoo.evaluation.choice_evaluation import evaluate_chooser
+from hf_attention_zoo.evaluation.label_evaluation import evaluate_classifier
+from hf_attention_zoo.evaluation.question_evaluation import evaluate_answerer, summary
+from hf_attention_zoo.evaluation.tag_evaluation import evaluate_tagger, predict_tags
+from hf_attention_zoo.registry import get_architecture
+
+NOUNS, VERBS, NAMES = ("dog", "cat", "horse"), ("sees", "likes", "hunts"), ("Anna", "Bert", "Carla", "David")
+SIZES = {
+    "bert2018": [
+        *("--config.hidden_size", "32", "--config.num_hidden_layers", "1", "--config.num_attention_heads", "2"),
+        *("--config.intermediate_size", "64", "--config.max_position_embeddings", "40"),
+    ],
+}
+SIZES["gpt2018"] = SIZES["bert2018"]
+FLAGS = [
+    *("--tokenizer.vocab_size", "120", "--use_cpu", "True", "--disable_tqdm", "True", "--report_to", "none"),
+    *("--num_train_epochs", "6", "--learning_rate", "0.005", "--per_device_train_batch_size", "8"),
+]
+Arguments = Callable[..., list[str]]
+
+
+def tagged_row(rng: random.Random) -> dict[str, Any]:
+    words = ["the", rng.choice(NOUNS), rng.choice(VERBS), rng.choice(NAMES), "."]
+    return {"tokens": words, "upos": ["DET", "NOUN", "VERB", "PROPN", "PUNCT"]}
+
+
+def asked_row(rng: random.Random) -> dict[str, Any]:
+    sentences = [(rng.choice(NAMES), rng.choice(VERBS), rng.choice(NOUNS)) for _ in range(4)]
+    chosen = rng.randrange(4)
+    texts = [f"{who} {does} the {what}." for who, does, what in sentences]
+    who, does, what = sentences[chosen]
+    start = sum(len(text) + 1 for text in texts[:chosen])
+    return {
+        "question": f"who {does} the {what} ?",
+        "context": " ".join(texts),
+        "answers": {"text": [who], "answer_start": [start]},
+    }
+
+
+def choice_row(rng: random.Random) -> dict[str, Any]:
+    nouns = rng.sample(NOUNS, 3)
+    label = rng.randrange(3)
+    return {"context": f"a {nouns[label]} came", "choices": [f"the {noun} went" for noun in nouns], "label": label}
+
+
+def pair_row(rng: random.Random) -> dict[str, Any]:
+    one, other = rng.choice(NOUNS), rng.choice(NOUNS)
+    return {"text": f"a {one} came", "text_pair": f"the {other} went", "label": ["other", "same"][one == other]}
+
+
+ROWS = {"tags": tagged_row, "questions": asked_row, "choices": choice_row, "pairs": pair_row}
+
+
+@pytest.fixture(scope="module")
+def task_folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of each kind with train, validation and test files."""
+    folder, rng = tmp_path_factory.mktemp("tasks"), random.Random(0)
+    for kind, make in ROWS.items():
+        (folder / kind).mkdir()
+        for split, count in (("train", 60), ("validation", 12), ("test", 12)):
+            lines = "".join(json.dumps(make(rng)) + "\n" for _ in range(count))
+            (folder / kind / f"{split}.jsonl").write_text(lines, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def task_run(task_folders: Path, tmp_path: Path) -> Arguments:
+    def arguments(kind: str, *flags: str, model: str = "bert2018", folder: str = "run") -> list[str]:
+        data = ("--dataset", str(task_folders / kind), "--output_dir", str(tmp_path / folder))
+        return [model, *data, *SIZES[model], *FLAGS, *flags]
+
+    return arguments
+
+
+def test_tags_are_learnt_scored_and_served(task_run: Arguments, tmp_path: Path) -> None:
+    result = train(task_run("tags", "--task", "token-classification"))
+    assert result.metrics["eval_accuracy"] > 0.9
+    assert result.facts["tags"] == ["DET", "NOUN", "PROPN", "PUNCT", "VERB"]
+    metrics = evaluate_tagger(tmp_path / "run", predictions=tmp_path / "answers.jsonl")
+    assert metrics["results"]["accuracy"] > 0.9 and metrics["results"]["words"] == 60
+    assert metrics["baselines"]["most_frequent_tag"]["accuracy"] == 1.0
+    answer = json.loads((tmp_path / "answers.jsonl").read_text().splitlines()[0])
+    assert len(answer["predicted"]) == len(answer["words"]) == 5
+    tagger = pipeline("token-classification", model=str(tmp_path / "run"), aggregation_strategy="first")
+    assert [group["entity_group"] for group in tagger("the dog sees Anna .")] == answer["tags"]
+
+
+def test_long_sentences_are_tagged_in_parts() -> None:
+    row = get_architecture("bert2018")
+    tokenizer = row.tokenizer_class.train([" ".join((*NOUNS, *VERBS, *NAMES))] * 3, vocab_size=80)
+    config = row.config_class(
+        vocab_size=len(tokenizer),
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=8,
+        max_position_embeddings=16,
+        num_labels=3,
+    )
+    model = row.model_classes["AutoModelForTokenClassification"](config).eval()
+    tokenizer.model_max_length = 16
+    sentences = [["dog"] * 50, [], ["cat", " ", "horse"]]
+    found = predict_tags(model, tokenizer, sentences, batch_size=2)
+    assert [len(row) for row in found] == [50, 0, 3]
+    assert min(found[0]) >= 0 and found[2][1] == -1 and found[2][0] >= 0
+
+
+def test_questions_are_learnt_scored_and_served(task_run: Arguments, tmp_path: Path) -> None:
+    result = train(task_run("questions", "--task", "question-answering", "--doc_stride", "8"))
+    assert {"eval_exact_match", "eval_f1"} <= set(result.metrics)
+    assert result.facts["training_rows"] == 60 and result.facts["training_inputs"] >= 60
+    metrics = evaluate_answerer(tmp_path / "run")
+    assert 0 <= metrics["results"]["exact_match"] <= metrics["results"]["f1"] <= 100
+    assert "likely_sentence" in metrics["baselines"] and "questions" in summary(metrics)
+    answerer = pipeline("question-answering", model=str(tmp_path / "run"))
+    context = "Anna sees the dog. Bert hunts the cat."
+    found = answerer(question="who sees the dog ?", context=context)
+    assert context[found["start"] : found["end"]] == found["answer"] and 0 < found["score"] <= 1
+
+
+@pytest.mark.parametrize("model", ["bert2018", "gpt2018"])
+def test_choices_are_learnt_and_scored(task_run: Arguments, tmp_path: Path, model: str) -> None:
+    result = train(task_run("choices", "--task", "multiple-choice", model=model))
+    assert "eval_accuracy" in result.metrics
+    metrics = evaluate_chooser(tmp_path / "run")
+    assert metrics["baselines"]["chance"]["accuracy"] == pytest.approx(1 / 3, abs=1e-4)
+    assert metrics["baselines"]["shared_words"]["accuracy"] == 1.0
+
+
+def test_a_new_task_starts_from_the_body_of_another(task_run: Arguments, tmp_path: Path) -> None:
+    train(task_run("tags", "--task", "token-classification", folder="tagger"))
+    begun = str(tmp_path / "tagger")
+    flags = ("--model", begun, "--num_train_epochs", "1", "--learning_rate", "0.0")
+    result = train(task_run("pairs", *flags, folder="pairs"))
+    assert result.facts["labels"] == ["other", "same"]
+    one, other = (AutoModel.from_pretrained(tmp_path / name).embeddings for name in ("tagger", "pairs"))
+    assert (one.embed_tokens.weight == other.embed_tokens.weight).all()
+    assert (tmp_path / "tagger/tokenizer.json").read_text() == (tmp_path / "pairs/tokenizer.json").read_text()
+
+
+def test_pairs_for_gpt_are_written_in_its_task_format(task_run: Arguments, tmp_path: Path) -> None:
+    train(task_run("pairs", "--num_train_epochs", "1", model="gpt2018"))
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "run")
+    assert tokenizer.task_format and tokenizer.model_max_length == 40
+    metrics = evaluate_classifier(tmp_path / "run")
+    assert metrics["dataset"]["rows"] == 12
+    classify = pipeline("text-classification", model=str(tmp_path / "run"))
+    assert classify({"text": "a dog came", "text_pair": "the dog went"})["label"] in ("other", "same")
+
+
+@pytest.mark.parametrize(
+    ("kind", "flags", "message"),
+    [
+        ("tags", ("--task", "parsing"), "it is one of"),
+        ("tags", ("--task", "translation"), "is trained for"),
+        ("tags", ("--task", "token-classification", "--words_column", "word"), "no column 'word'"),
+        ("questions", ("--task", "question-answering", "--max_words", "3"), "max_words says nothing"),
+        ("choices", ("--task", "multiple-choice", "--right_column", "context"), "the right choice is"),
+    ],
+)
+def test_wrong_tasks_and_columns_are_refused(
+    task_run: Arguments, kind: str, flags: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        train(task_run(kind, *flags))
