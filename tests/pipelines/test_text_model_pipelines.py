@@ -1,0 +1,81 @@
+"""BERT and GPT through transformers' own pipelines, from saved folders: strings, lists and batches."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import pipeline
+
+from hf_attention_zoo import BERT2018Tokenizer, GPT2018Tokenizer, get_architecture
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "models"))
+
+from model_cases import spread
+
+TEXTS = ["the white dog barks loudly", "흰 개가 짖는다", "a cat sleeps on the white bed"] * 3
+
+
+def saved(folder: Path, name: str, auto: str, **changes: object) -> Path:
+    if name == "bert2018":
+        tokenizer = BERT2018Tokenizer.train(TEXTS, vocab_size=120)
+    else:
+        task = auto != "AutoModelForCausalLM"
+        tokenizer = GPT2018Tokenizer.train(TEXTS, vocab_size=120, text_packages=False, task_format=task)
+        changes["delimiter_token_id"] = tokenizer.delimiter_token_id
+    row = get_architecture(name)
+    fields = {**row.tiny_config().to_diff_dict(), "vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
+    model = spread(row.model_classes[auto](row.config_class(**{**fields, **changes})), std=0.3)
+    model.tie_weights()
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_hidden_words_are_filled_in(tmp_path: Path) -> None:
+    folder = saved(tmp_path, "bert2018", "AutoModelForMaskedLM")
+    fill = pipeline("fill-mask", model=str(folder))
+    texts = ["the [MASK] barks", "흰 [MASK] 짖는다 loudly on"]
+    single = [fill(text) for text in texts]
+    batched = fill(texts, batch_size=2)
+    for one, other in zip(single, batched, strict=True):
+        assert len(one) == 5 and abs(sum(found["score"] for found in one)) <= 1.001
+        assert [found["token"] for found in one] == [found["token"] for found in other]
+    assert "[MASK]" not in single[0][0]["sequence"]
+
+
+@pytest.mark.parametrize(("name", "changes"), [("bert2018", {}), ("gpt2018", {}), ("gpt2018", {"similarity": True})])
+def test_texts_and_pairs_are_classified(name: str, changes: dict[str, object], tmp_path: Path) -> None:
+    folder = saved(tmp_path, name, "AutoModelForSequenceClassification", num_labels=3, **changes)
+    classify = pipeline("text-classification", model=str(folder), top_k=None)
+    pair = {"text": "the white dog", "text_pair": "a cat sleeps on the bed"}
+    given = [pair, {"text": "dog", "text_pair": "cat"}] if changes else ["the white dog barks", "cat"]
+    single = [classify(one) for one in given]
+    batched = classify(given, batch_size=2)
+    for one, other in zip(single, batched, strict=True):
+        one = one[0] if isinstance(one[0], list) else one
+        scores = {found["label"]: found["score"] for found in one}
+        assert abs(sum(scores.values()) - 1) < 1e-5
+        assert all(abs(scores[found["label"]] - found["score"]) < 1e-5 for found in other)
+    if changes:
+        swapped = classify({"text": pair["text_pair"], "text_pair": pair["text"]})
+        for one, other in zip(single[0], swapped, strict=True):
+            assert one["label"] == other["label"] and abs(one["score"] - other["score"]) < 1e-5
+
+
+def test_texts_are_continued_alone_and_in_batches(tmp_path: Path) -> None:
+    folder = saved(tmp_path, "gpt2018", "AutoModelForCausalLM")
+    write = pipeline("text-generation", model=str(folder))
+    options = {"max_new_tokens": 6, "do_sample": False}
+    texts = ["the white dog", "a"]
+    single = [write(text, **options)[0]["generated_text"] for text in texts]
+    assert single[0].startswith("the white dog")
+    batched = [made[0]["generated_text"] for made in write(texts, batch_size=2, **options)]
+    assert batched == single
+
+
+def test_vectors_of_tokens_are_given_out(tmp_path: Path) -> None:
+    folder = saved(tmp_path, "bert2018", "AutoModel")
+    read = pipeline("feature-extraction", model=str(folder))
+    (vectors,) = torch.tensor(read("the dog"))
+    assert vectors.shape[1] == 16 and vectors.isfinite().all()
