@@ -25,6 +25,8 @@ from hf_attention_zoo.attention.packing import Packing
 
 # Kernels that score the rows of a packed batch one length after the other.
 ROW_KERNELS = ("eager", "sdpa")
+# Devices where they do so; elsewhere many small calls cost more than pads.
+ROW_DEVICES = ("cpu",)
 
 
 def packing_for(config: Any, real: Tensor | None, with_weights: bool, with_states: bool) -> Packing | None:
@@ -36,6 +38,11 @@ def packing_for(config: Any, real: Tensor | None, with_weights: bool, with_state
     if with_weights or with_states or config._attn_implementation not in ROW_KERNELS:
         return None
     return Packing.of(real, by_length=True)
+
+
+def by_rows(packing: Packing | None, states: Tensor) -> bool:
+    """Whether attention scores packed rows one length after the other, which needs no mask."""
+    return packing is not None and states.device.type in ROW_DEVICES
 
 
 class SelfAttention(MultiHeadAttention):
@@ -84,10 +91,9 @@ class SelfAttention(MultiHeadAttention):
     ) -> tuple[Tensor, Tensor | None]:
         """(B, T, D) or packed (R, D) -> the same shape and, on request, weights (B, h, T, S).
 
-        On the processor packed rows are scored one length after the other; elsewhere, where many small calls cost
-        more than pads, rows of full length are. S is T and what the cache holds.
+        Packed rows are scored as `by_rows` says, or else as rows of full length. S is T and what the cache holds.
         """
-        if packing is not None and states.device.type == "cpu":
+        if by_rows(packing, states):
             vectors = (
                 projection(states).unflatten(-1, (self.heads, self.key_size))
                 for projection in (self.q_proj, self.k_proj, self.v_proj)

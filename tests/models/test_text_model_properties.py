@@ -160,6 +160,22 @@ def test_leaving_pads_out_is_exact_in_training_too(head: Head, monkeypatch: pyte
     torch.testing.assert_close(results[0], results[1], rtol=1e-9, atol=1e-10)
 
 
+def test_devices_that_score_whole_rows_get_the_same_losses_and_gradients(
+    head: Head, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hf_attention_zoo.models import post_norm_layers
+
+    model, given = head.model().train(), head.batch((9, 2, 3), extra=2)
+    labels, results = head.labels(given), []
+    for devices in (("cpu",), ()):
+        monkeypatch.setattr(post_norm_layers, "ROW_DEVICES", devices)
+        model.zero_grad()
+        loss = model(**given, **labels).loss
+        loss.backward()
+        results.append((loss.detach(), [p.grad.clone() for p in model.parameters()]))
+    torch.testing.assert_close(results[0], results[1], rtol=1e-9, atol=1e-10)
+
+
 def test_what_stands_on_pads_does_not_matter(head: Head) -> None:
     model, given = head.model(), head.batch(extra=2)
     other = {**given, "input_ids": given["input_ids"].where(given["attention_mask"].bool(), 9)}

@@ -45,7 +45,7 @@ from hf_attention_zoo.models.bert2018.layers_bert2018 import (
     WordTransform,
     bert_layer,
 )
-from hf_attention_zoo.models.post_norm_layers import packing_for
+from hf_attention_zoo.models.post_norm_layers import by_rows, packing_for
 from hf_attention_zoo.models.text_inputs import (
     check_positions,
     check_same_shape,
@@ -158,7 +158,7 @@ class BERT2018Model(BERT2018PreTrainedModel):
         packing = packing_for(self.config, real, with_weights, with_states)
         states = self.embeddings(input_ids, inputs_embeds, token_type_ids, position_ids, packing)
         mask = None
-        if packing is None or states.device.type != "cpu":
+        if not by_rows(packing, states):
             make_mask = create_causal_mask if self.config.left_to_right else create_bidirectional_mask
             vectors = states if packing is None else states.new_empty(*shape, 1)  # only its shape and kind are read
             options = {"cache": None} if self.config.left_to_right else {}

@@ -34,7 +34,7 @@ from transformers.utils.deprecation import deprecate_kwarg
 
 from hf_attention_zoo.models.gpt2018.configuration_gpt2018 import GPT2018Config
 from hf_attention_zoo.models.gpt2018.layers_gpt2018 import auxiliary_loss, both_orders, gpt_layer
-from hf_attention_zoo.models.post_norm_layers import packing_for
+from hf_attention_zoo.models.post_norm_layers import by_rows, packing_for
 from hf_attention_zoo.models.text_inputs import (
     check_positions,
     check_same_shape,
@@ -155,7 +155,7 @@ class GPT2018Model(GPT2018PreTrainedModel):
         words = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
         states = self.dropout(words + self.embed_positions(position_ids))
         mask = None
-        if packing is None or states.device.type != "cpu":
+        if not by_rows(packing, states):
             vectors = states if packing is None else states.new_empty(rows, length, 1)  # only its shape is read
             given = attention_mask if real is None else real
             mask = create_causal_mask(masking_config(config, with_weights), vectors, given, cache)
