@@ -78,6 +78,8 @@ def exported_classes(row: Any) -> dict[str, type]:
     classes: dict[str, type] = {"AutoConfig": row.config_class, **row.model_classes}
     if row.tokenizer_class is not None:
         classes["AutoTokenizer"] = row.tokenizer_class
+    if row.image_processor_class is not None:
+        classes["AutoImageProcessor"] = row.image_processor_class
     if row.processor_class is not None:
         classes["AutoProcessor"] = row.processor_class
     return classes
@@ -231,6 +233,11 @@ def write_auto_map(folder: Path, classes: Mapping[str, type]) -> None:
     for file, auto_class in own_files.items():
         if (folder / file).is_file() and auto_class in auto_map:
             write_key(folder / file, {auto_class: auto_map[auto_class]})
+    path = folder / "processor_config.json"
+    if "AutoImageProcessor" in auto_map and path.is_file():  # what reads pictures has a part of that file
+        content = read_json(path)
+        content["image_processor"]["auto_map"] = {"AutoImageProcessor": auto_map["AutoImageProcessor"]}
+        path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def write_key(path: Path, auto_map: dict[str, Any]) -> None:
