@@ -81,4 +81,4 @@ def test_a_long_question_is_cut_and_empty_texts_are_refused(tokenizer: Any) -> N
     with pytest.raises(ValueError, match="context 0 is"):
         question_windows(tokenizer, ["a"], [" "], max_length=100, stride=30)
     with pytest.raises(ValueError, match="leaves no room"):
-        question_windows(tokenizer, [QUESTION], [CONTEXT], max_length=12, stride=3)
+        question_windows(tokenizer, [QUESTION], [CONTEXT], max_length=6, stride=3)

@@ -1,0 +1,257 @@
+"""What pre-training gains: small models pre-trained on running text and fine-tuned, beside the same from scratch.
+
+    python scripts/compare_pretraining.py pretrain scripts/comparisons/pretraining.yaml --work_dir runs/pretraining
+    python scripts/compare_pretraining.py run scripts/comparisons/pretraining.yaml --work_dir runs/pretraining \\
+        --data tags_pud=folder --data qa_xquad=folder
+    python scripts/compare_pretraining.py table scripts/comparisons/pretraining.yaml
+
+`pretrain` trains and scores what the YAML file lists under `bodies` (an objective each: the paper's, without the next
+sentence, from left to right) once; their held-out perplexities go to `<protocol>.perplexity.csv` with those of n-gram
+models. `run` fine-tunes every system on every task and seed: a system is a body or none, an architecture, and changes
+to its config, such as the weight of GPT's auxiliary loss. Finished runs are rows of the CSV file beside the YAML file
+and are not trained again. The epoch is chosen on the validation split; the test split is scored once. `table` reads
+the CSV files alone and writes Markdown.
+
+`--only WORD` takes the bodies, tasks and systems whose name has the word. Tasks that do not come with the package are
+named with --data and passed over without. The script makes a folder for the tags from a treebank with a test split
+alone: `tags FILE LANGUAGE FOLDER`, documents kept together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from comparison_rows import (
+    append_row,
+    drop_checkpoints,
+    flags_of,
+    folder_name,
+    mean_and_spread,
+    read_protocol,
+    read_rows,
+    rows_of,
+)
+
+from hf_attention_zoo.data.record_files import read_rows as read_file_rows
+from hf_attention_zoo.evaluation.evaluator_table import evaluator_for
+from hf_attention_zoo.training.entry_point import run_training
+from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
+from hf_attention_zoo.training.pretraining_entry import pretraining_plan
+from hf_attention_zoo.training.run_plan import parse_run
+
+FIELDS = ("task", "system", "seed", "metric", "value", "validation", "seconds", "baseline", "hardware", "threads")
+PERPLEXITY_FIELDS = ("body", "seed", "system", "name", "value", "steps", "seconds", "hardware", "threads")
+# Held-out numbers of bodies that go into the table.
+HELD_OUT = ("masked_perplexity", "masked_accuracy", "next_sentence_accuracy", "perplexity", "perplexity_per_word")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A system on a task with a seed."""
+
+    task: str
+    system: str
+    seed: int
+    settings: dict[str, Any]
+    task_settings: dict[str, Any]
+    dataset: str
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.task, self.system, str(self.seed)
+
+
+def body_folder(work_dir: Path, name: str) -> Path:
+    """Where a pre-trained body lies."""
+    return work_dir / "bodies" / folder_name(name)
+
+
+def pretrain(protocol_file: Path, work_dir: Path, only: str) -> None:
+    """Train and score the bodies that are not there yet."""
+    protocol = read_protocol(protocol_file)
+    results = protocol_file.with_suffix(".perplexity.csv")
+    scored = {row["body"] for row in read_rows(results)}
+    for name, body in protocol["bodies"].items():
+        if only not in name or name in scored:
+            continue
+        folder = body_folder(work_dir, name)
+        if not (folder / FACTS_FILE).is_file():
+            settings = {**protocol["pretraining"], **body.get("training", {})}
+            argv = [body["model"], "--output_dir", str(folder), *flags_of(settings)]
+            for section in ("config", "tokenizer", "objective"):
+                chosen = {**protocol.get(section, {}).get(body["model"], {}), **body.get(section, {})}
+                argv += flags_of({f"{section}.{key}": value for key, value in chosen.items()})
+            plan, task = pretraining_plan(argv, command="scripts/compare_pretraining.py pretrain")
+            run_training(plan, task=task)
+            drop_checkpoints(folder)
+        metrics = evaluator_for(folder).run(folder, dataset=protocol["pretraining"]["dataset"])
+        facts = read_json(folder / FACTS_FILE)
+        shared = {"body": name, "seed": facts["seed"], "steps": facts["steps"], "seconds": facts["seconds"]}
+        shared |= hardware()
+        for system, numbers in {"model": metrics["results"], **metrics["baselines"]}.items():
+            for number in HELD_OUT:
+                if number in numbers:
+                    row = {**shared, "system": system, "name": number, "value": round(numbers[number], 4)}
+                    append_row(results, row, PERPLEXITY_FIELDS)
+        print(f"{name}: " + ", ".join(f"{n} {metrics['results'][n]}" for n in HELD_OUT if n in metrics["results"]))
+
+
+def runs_of(protocol: dict[str, Any], data: dict[str, str], only: str) -> list[Run]:
+    """Every run of the protocol for which there are data."""
+    found = []
+    for seed in protocol["seeds"]:
+        for task, task_settings in protocol["tasks"].items():
+            if not task_settings.get("embedded", True) and task not in data:
+                continue
+            for system, settings in protocol["systems"].items():
+                able = task_settings.get("models", ["bert2018", "gpt2018"])
+                if settings["model"] in able and (only in task or only in system):
+                    found.append(Run(task, system, seed, settings, task_settings, data.get(task, task)))
+    return found
+
+
+def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str) -> None:
+    """Fine-tune and score what has no row yet."""
+    protocol = read_protocol(protocol_file)
+    results = protocol_file.with_suffix(".csv")
+    done = {(row["task"], row["system"], row["seed"]) for row in read_rows(results)}
+    for one in runs_of(protocol, data, only):
+        if one.key in done:
+            continue
+        folder = work_dir / folder_name(*one.key)
+        settings: dict[str, Any] = {
+            "dataset": one.dataset,
+            "output_dir": folder,
+            "seed": one.seed,
+            **protocol["training"],
+            **one.task_settings.get("training", {}),
+            **one.settings.get("training", {}),
+        }
+        config = dict(one.settings.get("config", {}))
+        body = one.settings.get("body")
+        if body is not None:
+            settings["model"] = body_folder(work_dir, body)
+        else:
+            # From scratch: the same sizes, and the tokenizer of the same text.
+            config = {**protocol["config"][one.settings["model"]], **config}
+            settings["tokenizer"] = body_folder(work_dir, one.settings["tokenizer_of"])
+        argv = [one.settings["model"], *flags_of(settings)]
+        argv += flags_of({f"config.{key}": value for key, value in config.items()})
+        if not (folder / FACTS_FILE).is_file():
+            run_training(parse_run(argv, command="scripts/compare_pretraining.py run"))
+            drop_checkpoints(folder)
+        facts = read_json(folder / FACTS_FILE)
+        metrics = evaluator_for(folder).run(folder, dataset=one.dataset)
+        metric = one.task_settings["metric"]
+        baseline = one.task_settings.get("baseline")
+        row = {
+            "task": one.task,
+            "system": one.system,
+            "seed": one.seed,
+            "metric": metric,
+            "value": metrics["results"][metric],
+            "validation": facts["validation"].get(metric),
+            "seconds": facts["seconds"],
+            "baseline": metrics["baselines"].get(baseline, {}).get(metric),
+            **hardware(),
+        }
+        append_row(results, row, FIELDS)
+        print(f"{one.task}, {one.system}, seed {one.seed}: {metric} {row['value']}")
+
+
+def hardware() -> dict[str, Any]:
+    """Columns about the machine."""
+    import torch
+
+    from hf_attention_zoo.training.run_facts import processor_name
+
+    return {"hardware": processor_name(), "threads": torch.get_num_threads()}
+
+
+def table(protocol_file: Path) -> str:
+    """The CSV files as Markdown."""
+    protocol = read_protocol(protocol_file)
+    lines: list[str] = []
+    held_out = read_rows(protocol_file.with_suffix(".perplexity.csv"))
+    if held_out:
+        lines += ["| body | number | model | 1-gram | 2-gram | 3-gram | 4-gram |", "|---|---|---|---|---|---|---|"]
+        for body in protocol["bodies"]:
+            for name in HELD_OUT:
+                values = {r["system"]: r["value"] for r in held_out if r["body"] == body and r["name"] == name}
+                if values:
+                    cells = [values.get(system, "-") for system in ("model", *(f"{n}-gram" for n in (1, 2, 3, 4)))]
+                    lines.append(f"| {body} | {name.replace('_', ' ')} | {' | '.join(cells)} |")
+        lines.append("")
+    rows = rows_of(protocol_file)
+    tasks = [task for task in protocol["tasks"] if any(row["task"] == task for row in rows)]
+    lines += [f"| system | {' | '.join(tasks)} |", "|---" * (len(tasks) + 1) + "|"]
+    for system in protocol["systems"]:
+        mine = [row for row in rows if row["system"] == system]
+        if mine:
+            cells = [scaled([row for row in mine if row["task"] == task]) for task in tasks]
+            lines.append(f"| {system} | {' | '.join(cells)} |")
+    simple = [scaled([row for row in rows if row["task"] == task][:1], "baseline") for task in tasks]
+    lines.append(f"| simple baseline | {' | '.join(simple)} |")
+    return "\n".join(lines) + "\n"
+
+
+def scaled(rows: list[dict[str, str]], field: str = "value") -> str:
+    """Mean and spread in percent; F1 and exact match of questions are already."""
+    percent = [
+        {**row, field: str(float(row[field]) * (1 if row["metric"] in ("f1", "exact_match") else 100))}
+        for row in rows
+        if row[field]
+    ]
+    return mean_and_spread(percent, field)
+
+
+def make_tags(file: Path, language: str, folder: Path) -> None:
+    """Split a treebank of one split into train, validation and test (8:1:1), sentences of a document together."""
+    documents: dict[str, list[dict[str, Any]]] = {}
+    for place, row in read_file_rows(file):
+        if language not in row["tokens"]:
+            raise SystemExit(f"{place} has no language {language}; it has {', '.join(row['tokens'])}")
+        name = str(row["id"])[:-3]  # the last three digits number the sentence
+        documents.setdefault(name, []).append({"words": row["tokens"][language], "tags": row["upos"][language]})
+    folder.mkdir(parents=True, exist_ok=True)
+    parts: dict[str, list[dict[str, Any]]] = {"train": [], "validation": [], "test": []}
+    for number, rows in enumerate(documents.values()):
+        parts[{8: "validation", 9: "test"}.get(number % 10, "train")] += rows
+    for split, rows in parts.items():
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        (folder / f"{split}.jsonl").write_text(lines, encoding="utf-8")
+        print(f"{split}: {len(rows)} sentences")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line. Returns the exit code."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments[:1] == ["tags"]:
+        make_tags(Path(arguments[1]), arguments[2], Path(arguments[3]))
+        return 0
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=("pretrain", "run", "table"))
+    parser.add_argument("protocol", type=Path)
+    parser.add_argument("--work_dir", type=Path, default=Path("runs/pretraining"))
+    parser.add_argument("--data", action="append", default=[], metavar="TASK=FOLDER")
+    parser.add_argument("--only", default="", help="bodies, tasks and systems whose name has this word")
+    chosen = parser.parse_args(arguments)
+    if chosen.command == "pretrain":
+        pretrain(chosen.protocol, chosen.work_dir, chosen.only)
+    elif chosen.command == "run":
+        data = dict(entry.split("=", 1) for entry in chosen.data)
+        run(chosen.protocol, chosen.work_dir, data, chosen.only)
+    else:
+        text = table(chosen.protocol)
+        chosen.protocol.with_suffix(".md").write_text(text, encoding="utf-8")
+        print(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
