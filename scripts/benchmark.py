@@ -12,7 +12,8 @@ Sections:
     decoding        beam 5, batch 32, 25 source and 25 target tokens (no end symbol), beside the matrix products alone
     length          time and memory of a step against the length of source and target
     scores          the same of attention alone, where all targets are scored at once (`SCORES` in a file)
-    padding         steps against the share of padding, of an architecture that only reads (`measure_padding`)
+    padding         steps against the share of padding, of an architecture that only reads (`measure_padding`); its
+                    time and memory against the length, too, where the file has `measure_growth`
     captions        captions a second and training steps of a captioner (`measure_captions`)
     gpu             the training step on the first CUDA device, where there is one
 
@@ -378,6 +379,8 @@ def main() -> None:
     if hasattr(module, "measure_padding"):  # it writes nothing, so that there is nothing else to measure
         if "padding" in options.sections:
             publish("padding", module.SIZES, module.measure_padding(rows_of, options.repeats))
+        if "length" in options.sections and hasattr(module, "measure_growth"):
+            publish("length", module.LENGTH_SIZES, module.measure_growth(options.repeats))
         return
     if hasattr(module, "measure_captions"):  # it reads pictures
         if "captions" in options.sections:

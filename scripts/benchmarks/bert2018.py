@@ -1,0 +1,60 @@
+"""BERT beside transformers' own and the matrix products over real tokens, for shares of padding and lengths.
+
+Found by `scripts/benchmark.py` under the name of the architecture; it has the sections "padding" and "length".
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import benchmark_tokens
+from torch import nn
+from transformers import BertConfig, BertModel
+
+from hf_attention_zoo import get_architecture
+
+SIZES = benchmark_tokens.SIZES
+LENGTH_SIZES = benchmark_tokens.LENGTH_SIZES
+
+
+def build_zoo(sizes: dict[str, int], dropout: float) -> nn.Module:
+    """The zoo's body without its pooler."""
+    row = get_architecture("bert2018")
+    config = row.config_class(**_fields(sizes, dropout))
+    return row.model_classes["AutoModel"](config, add_pooling_layer=False)
+
+
+def build_theirs(sizes: dict[str, int], dropout: float) -> nn.Module:
+    """transformers' body without its pooler."""
+    return BertModel(BertConfig(**_fields(sizes, dropout)), add_pooling_layer=False)
+
+
+def _fields(sizes: dict[str, int], dropout: float) -> dict[str, Any]:
+    return {
+        "vocab_size": benchmark_tokens.VOCABULARY,
+        "hidden_size": sizes["hidden"],
+        "num_hidden_layers": sizes["layers"],
+        "num_attention_heads": sizes["heads"],
+        "intermediate_size": 4 * sizes["hidden"],
+        "hidden_dropout_prob": dropout,
+        "attention_probs_dropout_prob": dropout,
+    }
+
+
+def measure_padding(rows_of: Callable[..., list[dict[str, Any]]], repeats: int) -> list[dict[str, Any]]:
+    """One row for each candidate, share of padding, and forward pass or training step."""
+    return benchmark_tokens.measure_padding(build_zoo, build_theirs, rows_of, repeats)
+
+
+def measure_growth(repeats: int) -> list[dict[str, Any]]:
+    """Time and memory of a training step against the length."""
+    return benchmark_tokens.measure_growth(str(Path(__file__).resolve()), repeats)
+
+
+if __name__ == "__main__":
+    benchmark_tokens.one_length({"zoo": build_zoo, "transformers": build_theirs}, sys.argv[1:])
