@@ -100,6 +100,14 @@ METRICS: dict[str, Metric] = {
     "cider": Metric("cider", "CIDEr"),
     "meteor": Metric("meteor", "METEOR without synonyms"),
     "exact": Metric("exact_match", "exact matches in %"),
+    "entity_f1": Metric("f1", "F1 of whole names", percent=True),
+    "exact_match": Metric("exact_match", "exact matches in %"),
+    "f1": Metric("f1", "F1 of words in %"),
+    "perplexity": Metric("perplexity", "perplexity per token", falls=True),
+    "perplexity_per_word": Metric("perplexity", "perplexity per word", falls=True),
+    "masked_perplexity": Metric("perplexity", "perplexity of hidden tokens", falls=True),
+    "masked_accuracy": Metric("accuracy", "hidden tokens right", percent=True),
+    "next_sentence_accuracy": Metric("accuracy", "next sentences right", percent=True),
 }
 
 BASELINES = {
@@ -107,6 +115,14 @@ BASELINES = {
     "most_frequent": "the most frequent caption",
     "nearest": "the caption of the training picture whose features are nearest",
     "majority": "the most frequent class",
+    "most_frequent_tag": "each word's most frequent tag",
+    "likely_sentence": "the sentence that shares the most words with the question",
+    "chance": "chance",
+    "shared_words": "the choice that shares the most words with the context",
+    "1-gram": "Kneser-Ney, 1 token",
+    "2-gram": "Kneser-Ney, 2 tokens",
+    "3-gram": "Kneser-Ney, 3 tokens",
+    "4-gram": "Kneser-Ney, 4 tokens",
     "tfidf": "tf-idf weights and a linear model",
     "tfidf_cosine": "the cosine of tf-idf weights and a threshold",
 }

@@ -53,6 +53,15 @@ WORDING: dict[str, Wording] = {
         pipeline="image-captioning",
         reader="AutoProcessor",
     ),
+    "fill-mask": Wording(
+        purpose="fills in hidden words, pre-trained for other tasks", reading="time to read the split"
+    ),
+    "text-generation": Wording(
+        purpose="continues texts, pre-trained for other tasks", reading="time to read the split"
+    ),
+    "token-classification": Wording(purpose="gives each word a tag", reading="time to read the split"),
+    "question-answering": Wording(purpose="answers a question by a part of a text", reading="time to read the split"),
+    "multiple-choice": Wording(purpose="chooses one of several continuations", reading="time to read the split"),
     "text-classification": Wording(
         purpose="classifies texts",
         aligned=True,
