@@ -25,6 +25,7 @@ from hf_attention_zoo.evaluation.caption_scoring import caption_scores
 from hf_attention_zoo.evaluation.likelihood import sentence_nll
 from hf_attention_zoo.evaluation.saved_model import load_checkpoint, process_state
 from hf_attention_zoo.images.feature_cache import encode_pictures
+from hf_attention_zoo.training.caption_examples import cached_features, regions_folder
 from hf_attention_zoo.training.dotted_flags import split_dotted
 from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json, write_json
 from hf_attention_zoo.training.run_facts import describe_hardware, versions
@@ -71,12 +72,18 @@ def nearest_captions(train: CaptionRows, of_train: torch.Tensor, of_rows: torch.
     return [train.captions[int(place)][0] for place in similar.argmax(-1)]
 
 
+def mean_regions(rows: CaptionRows, model: Any, image_processor: Any) -> torch.Tensor:
+    """The mean region of each picture, (N, D); regions of an encoder that stays as it is are kept in a file."""
+    if model.config.freeze_encoder:
+        cache = cached_features(rows, model, image_processor, regions_folder())
+        return cache.stack(rows.names).float().mean(1)
+    return encode_pictures(model, image_processor, rows.pictures(), dtype=torch.float32).mean(1)
+
+
 def baseline_captions(train: CaptionRows, rows: CaptionRows, model: Any, image_processor: Any) -> dict[str, list[str]]:
     """What is to be beaten: name -> one caption for each row."""
     frequent = Counter(text for listed in train.captions for text in listed).most_common(1)[0][0]
-    means = [
-        encode_pictures(model, image_processor, part.pictures(), dtype=torch.float32).mean(1) for part in (train, rows)
-    ]
+    means = [mean_regions(part, model, image_processor) for part in (train, rows)]
     return {"most_frequent": [frequent] * len(rows), "nearest": nearest_captions(train, *means)}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import datasets
 import numpy as np
 import torch
 from torch import Tensor
@@ -92,6 +93,11 @@ def encode_captions(
 def fitted_pictures(rows: CaptionRows, image_processor: Any) -> np.ndarray:
     """Pictures of a split at the encoder's size, (N, H, W, 3) bytes: prepared once, normalised in the batch."""
     return np.stack([np.asarray(image_processor.fitted(picture), dtype=np.uint8) for picture in rows.pictures()])
+
+
+def regions_folder() -> Path:
+    """Where files of regions are kept: beside the caches of data sets."""
+    return Path(datasets.config.HF_DATASETS_CACHE) / "attention_zoo_regions"
 
 
 def cached_features(rows: CaptionRows, model: Any, image_processor: Any, folder: Path) -> FeatureCache:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import datasets
 import numpy as np
 from transformers import AutoProcessor
 
@@ -18,6 +16,7 @@ from hf_attention_zoo.training.caption_examples import (
     cached_features,
     encode_captions,
     fitted_pictures,
+    regions_folder,
 )
 from hf_attention_zoo.training.task_table import EncodedData, TrainingTask
 from hf_attention_zoo.training.zoo_trainer import ZooSeq2SeqTrainer
@@ -161,8 +160,7 @@ class CaptionTask(TrainingTask):
         image_processor = self.processor.image_processor
         if not model.config.freeze_encoder:
             return fitted_pictures(rows, image_processor), "pixel_values"
-        folder = Path(datasets.config.HF_DATASETS_CACHE) / "attention_zoo_regions"
-        return cached_features(rows, model, image_processor, folder), "annotations"
+        return cached_features(rows, model, image_processor, regions_folder()), "annotations"
 
 
 def _training_and_validation(
