@@ -1,4 +1,4 @@
-"""Which layer of a frozen biLM serves which task, and its perplexity beside a smoothed n-gram's.
+"""Which layer of a frozen biLM serves which task, and its perplexity beside smoothed n-grams'.
 
     python scripts/compare_contextual.py FOLDER --data DATA --output scripts/comparisons/contextual.json
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -31,12 +30,11 @@ from hf_attention_zoo.data.labelled import joined, load_labelled
 from hf_attention_zoo.data.record_files import read_rows
 from hf_attention_zoo.data.word_vectors import learn_word_vectors
 from hf_attention_zoo.evaluation.label_scoring import score_classes
-from hf_attention_zoo.evaluation.ngram_perplexity import NGramModel
 from hf_attention_zoo.models.elmo.layers_elmo import ScalarMix
 from hf_attention_zoo.training.bidirectional_words import BidirectionalWordsObjective
 
 SYSTEMS = ("word2vec", "x", "first layer", "last layer", "mix")
-PASSES, BATCH, RATE = 40, 64, 5e-3
+PASSES, UPDATES, RATE = 30, 40, 5e-3  # passes over the data, updates of each
 
 
 class LinearReader(nn.Module):
@@ -70,7 +68,7 @@ def train_reader(
     best: tuple[float, dict[str, Any]] = (-1.0, {})
     for _ in range(PASSES):
         reader.train()
-        for places in torch.randperm(len(labels["train"])).split(BATCH):
+        for places in torch.randperm(len(labels["train"])).split(max(32, len(labels["train"]) // UPDATES)):
             loss = functional.cross_entropy(reader(parts["train"][places]), labels["train"][places])
             optimiser.zero_grad()
             loss.backward()
@@ -160,35 +158,25 @@ def compare_task(load: Callable[[int], Any], seeds: Sequence[int], reload: bool)
 
 
 def perplexities(folder: str, data: Path, most: int | None) -> dict[str, Any]:
-    """Of both directions on the test text: the biLM's and those of interpolated Kneser-Ney trigrams and 4-grams."""
+    """Of both directions on the test text: the biLM's and those of Kneser-Ney models of one to four words."""
     from transformers import AutoModelForPreTraining, AutoTokenizer
 
     from hf_attention_zoo import get_architecture
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForPreTraining.from_pretrained(folder).eval()
-    test = DocumentSource(str(data), split="test")
-    found = BidirectionalWordsObjective(get_architecture("elmo")).evaluate(
-        model, tokenizer, test, length=10_000, batch_size=32
-    )
-    rows = [{"system": "biLM", **{name: found[name] for name in found if name.endswith("perplexity")}}]
-
-    def ids(source: DocumentSource) -> list[np.ndarray]:
-        lines = [line for document in source for line in document]
-        return [np.array([0, *one, 1]) for one in tokenizer(lines)["input_ids"] if one]
-
-    texts, held = ids(DocumentSource(str(data), split="train", limit=most)), ids(test)
-    for order in (3, 4):
-        sides = []
-        for turn in (1, -1):
-            learnt = NGramModel([text[::turn] for text in texts], len(tokenizer), order)
-            sides.append(learnt.perplexity([text[::turn] for text in held], skip=1))
-        both = math.exp(statistics.mean(map(math.log, sides)))
-        row = {"system": f"Kneser-Ney {order}-gram", "perplexity": both}
-        rows.append({**row, "forward_perplexity": sides[0], "backward_perplexity": sides[1]})
-    for row in rows:
-        row.update({name: round(value, 1) for name, value in row.items() if name != "system"})
-    return {"rows": rows, "targets": found["targets"], "unknown_share": round(found["unknown_share"], 4)}
+    objective = BidirectionalWordsObjective(get_architecture("elmo"))
+    test, train = (DocumentSource(str(data), split=split, limit=most) for split in ("test", "train"))
+    found = {"biLM": objective.evaluate(model, tokenizer, test, length=10_000, batch_size=32)}
+    facts = {"targets": found["biLM"]["targets"], "unknown_share": round(found["biLM"]["unknown_share"], 4)}
+    found |= {
+        f"Kneser-Ney {name}": row for name, row in objective.baselines(tokenizer, train, test, length=10_000).items()
+    }
+    rows = [
+        {"system": name, **{key: round(value, 1) for key, value in row.items() if key.endswith("perplexity")}}
+        for name, row in found.items()
+    ]
+    return {"rows": rows, **facts}
 
 
 def main() -> None:
@@ -196,6 +184,7 @@ def main() -> None:
     parser.add_argument("folder", help="a pre-trained ELMo")
     parser.add_argument("--data", type=Path, required=True, help="folder with the four data sets")
     parser.add_argument("--output", type=Path, required=True, help="JSON file of the results")
+    parser.add_argument("--parts", nargs="+", default=["tasks", "perplexity"], choices=["tasks", "perplexity"])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--max_train", type=int, default=4000, help="training texts of each task, at most")
     parser.add_argument("--max_test", type=int, default=1200, help="test texts of each task, at most")
@@ -204,13 +193,24 @@ def main() -> None:
 
     began = time.process_time()
     vectors = ContextualVectors(options.folder)
-    result: dict[str, Any] = {"model": Path(options.folder).name, "seeds": options.seeds}
-    result["perplexity"] = perplexities(options.folder, options.data / "lm_debian", options.max_documents)
-    print(json.dumps(result["perplexity"]), flush=True)
+    result: dict[str, Any] = {"model": Path(options.folder).name}
+    if options.output.exists():
+        result = json.loads(options.output.read_text(encoding="utf-8"))
+    if "perplexity" in options.parts:
+        result["perplexity"] = perplexities(options.folder, options.data / "lm_debian", options.max_documents)
+        print(json.dumps(result["perplexity"], indent=1), flush=True)
+    if "tasks" in options.parts:
+        result |= compare_tasks(vectors, options)
+    result["processor_seconds"] = result.get("processor_seconds", 0) + round(time.process_time() - began)
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    options.output.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
+
+def compare_tasks(vectors: ContextualVectors, options: argparse.Namespace) -> dict[str, Any]:
+    """Rows of all tasks."""
     source = DocumentSource(str(options.data / "lm_debian"), limit=options.max_documents)
     sentences = [[word.lower() for word in line.split()] for document in source for line in document]
-    learnt = learn_word_vectors(sentences, vectors.size, seed=0, epochs=5)
+    learnt = learn_word_vectors(sentences, vectors.size, seed=0, epochs=2)
     nothing = torch.zeros(vectors.size)
     table = {word: torch.as_tensor(np.asarray(vector), dtype=torch.float32) for word, vector in learnt.items()}
 
@@ -229,13 +229,11 @@ def main() -> None:
             True,
         ),
     }
-    result["tasks"] = {}
+    result: dict[str, Any] = {"seeds": options.seeds, "tasks": {}}
     for name, (load, reload) in tasks.items():
         print(name, flush=True)
         result["tasks"][name] = compare_task(load, options.seeds, reload)
-    result["processor_seconds"] = round(time.process_time() - began)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return result
 
 
 if __name__ == "__main__":

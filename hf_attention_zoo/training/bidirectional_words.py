@@ -18,7 +18,8 @@ import torch
 
 from hf_attention_zoo.data.documents import Document
 from hf_attention_zoo.data.example_stream import ExampleStream, Phase
-from hf_attention_zoo.data.token_store import TokenStore, build_token_store
+from hf_attention_zoo.data.token_store import TokenStore, build_token_store, encode_sentences
+from hf_attention_zoo.evaluation.ngram_perplexity import NGramModel
 from hf_attention_zoo.training.pretraining_table import Objective
 
 BATCHINGS = ("bucketed", "contiguous")
@@ -212,6 +213,7 @@ class BidirectionalWordsObjective(Objective):
     """
 
     auto_class = "AutoModelForPreTraining"
+    task = "feature-extraction"
     shown = ("loss", "perplexity", "forward_perplexity", "backward_perplexity")
     settings = {"batching": "bucketed"}
 
@@ -298,3 +300,33 @@ class BidirectionalWordsObjective(Objective):
             "unknown_share": unknown / count,
             "targets": count,
         }
+
+    def baselines(
+        self, tokenizer: Any, documents: Iterable[Document], held_out: Iterable[Document], *, length: int
+    ) -> dict[str, dict[str, float]]:
+        """Kneser-Ney models of one to four words on the same targets: sentences from left to right and back.
+
+        Each learns its direction from all documents, sees no word beyond its sentence, and counts the same unknown
+        words as `<UNK>`; sentences longer than `length` are cut as for the model.
+        """
+
+        def rows(texts: Iterable[Document], longest: int | None) -> list[np.ndarray]:
+            ids = (one for document in texts for one in encode_sentences(tokenizer, document) if one)
+            pieces = (
+                one[first : first + (longest or len(one))]
+                for one in ids
+                for first in range(0, len(one), longest or len(one))
+            )
+            return [np.array([tokenizer.bos_token_id, *piece, tokenizer.eos_token_id]) for piece in pieces]
+
+        learnt, held = rows(documents, None), rows(held_out, length)
+        found = {}
+        for order in (1, 2, 3, 4):
+            sides = []
+            for turn in (1, -1):
+                model = NGramModel([row[::turn] for row in learnt], len(tokenizer), order)
+                sides.append(model.perplexity([row[::turn] for row in held], skip=1))
+            loss = sum(map(math.log, sides)) / 2
+            names = ("loss", "perplexity", "forward_perplexity", "backward_perplexity")
+            found[f"{order}-gram"] = dict(zip(names, (loss, math.exp(loss), *sides), strict=True))
+        return found

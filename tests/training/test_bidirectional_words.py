@@ -140,6 +140,16 @@ def test_evaluation_counts_every_word_and_end_once(tokenizer: WordCharacterToken
     assert 0 < found["unknown_share"] < 1
 
 
+def test_baselines_count_the_same_targets_in_both_directions(tokenizer: WordCharacterTokenizer) -> None:
+    objective = BidirectionalWordsObjective(get_architecture("elmo"))
+    found = objective.baselines(tokenizer, DOCUMENTS, DOCUMENTS[:3], length=50)
+    assert list(found) == ["1-gram", "2-gram", "3-gram", "4-gram"]
+    assert found["3-gram"]["perplexity"] < found["1-gram"]["perplexity"]
+    for row in found.values():
+        sides = row["forward_perplexity"] * row["backward_perplexity"]
+        assert row["perplexity"] == pytest.approx(sides**0.5) == pytest.approx(math.exp(row["loss"]))
+
+
 def test_a_run_from_raw_text_falls_is_saved_and_goes_on_to_the_same_losses(tmp_path: Path) -> None:
     text = tmp_path / "text.jsonl"
     text.write_text("".join(json.dumps({"sentences": document}) + "\n" for document in DOCUMENTS))
