@@ -62,7 +62,7 @@ TASKS: dict[str, str] = {
     "AutoModelForTokenClassification": "token-classification",
     "AutoModelForQuestionAnswering": "question-answering",
     "AutoModelForMultipleChoice": "multiple-choice",
-    "AutoModelForImageTextToText": "image-to-text",
+    "AutoModelForImageTextToText": "image-text-to-text",
     "AutoModel": "feature-extraction",
 }
 """Auto class -> the Hub's tag for what a model of this class does."""
@@ -140,7 +140,7 @@ HUB_LICENCES = frozenset(
 )
 """Identifiers that the Hub knows. Any other licence is written as `other` with its name beside it."""
 
-WEIGHT_TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+WEIGHT_TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64"}
 
 EXAMPLES = {
     "de": "Klicken Sie auf die Schaltfläche.",

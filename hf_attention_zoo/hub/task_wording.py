@@ -40,7 +40,7 @@ WORDING: dict[str, Wording] = {
         ),
         reading="decoding time",
     ),
-    "image-to-text": Wording(
+    "image-text-to-text": Wording(
         purpose="captions pictures",
         aligned=True,
         align_options=", num_beams={num_beams}",
