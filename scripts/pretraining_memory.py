@@ -1,0 +1,102 @@
+"""Show that pre-training needs no more memory for a larger corpus.
+
+    python scripts/pretraining_memory.py                  # 1, 4 and 16 copies of the validation split of lm_debian
+    python scripts/pretraining_memory.py --copies 1 64 --examples 20000
+
+For each size a process of its own writes the text to a file, encodes it and reads examples of BERT's objective. It
+prints the process's own memory (anonymous pages; what the system keeps of files can be given back at any time) before
+the encoding, at its highest while encoding, and at its highest while reading, in megabytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import tempfile
+import time
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from hf_attention_zoo.data.documents import DocumentSource, read_documents
+from hf_attention_zoo.data.example_stream import Phase
+from hf_attention_zoo.data.token_store import build_token_store
+from hf_attention_zoo.registry import get_architecture
+from hf_attention_zoo.training.masked_pairs import MaskedPairsObjective, MaskedPairStream
+
+
+def own_memory() -> float:
+    """Anonymous memory of this process in megabytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("RssAnon"):
+            return int(line.split()[1]) / 1024
+    raise SystemExit("this system does not tell the anonymous memory of a process (/proc/self/status, RssAnon)")
+
+
+def watched(stream: Any, every: int) -> float:
+    """Read a stream to its end; returns the highest memory seen."""
+    highest = own_memory()
+    for number, _ in enumerate(stream):
+        if number % every == 0:
+            highest = max(highest, own_memory())
+    return max(highest, own_memory())
+
+
+class Watched(DocumentSource):
+    """Documents that look at the memory while they are read."""
+
+    highest = 0.0
+
+    def __iter__(self) -> Any:
+        for number, document in enumerate(super().__iter__()):
+            if number % 1000 == 0:
+                Watched.highest = max(Watched.highest, own_memory())
+            yield document
+
+
+def measure(copies: int, examples: int, length: int) -> None:
+    """Write, encode and read a corpus of so many copies; prints a row."""
+    row = get_architecture("bert2018")
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder) / "train.txt"
+        with text.open("w", encoding="utf-8") as file:
+            for _ in range(copies):
+                for document in read_documents("lm_debian", split="validation"):
+                    file.write("\n".join(document) + "\n\n")
+        source = Watched(text)
+        lines = (line for document in islice(source, 700) for line in document)
+        tokenizer = row.tokenizer_class.train(lines, vocab_size=2000)
+        Watched.highest = before = own_memory()
+        started = time.monotonic()
+        store = build_token_store(source, tokenizer, Path(folder) / "store")
+        seconds = time.monotonic() - started
+        encoding = max(Watched.highest, own_memory())
+        objective = MaskedPairsObjective(row)
+        stream = MaskedPairStream(store, tokenizer, objective.chosen, seed=0, batch_size=32, phases=[Phase(length)])
+        reading = watched(islice(stream, examples), 200)
+        size = text.stat().st_size / 2**20
+        print(
+            f"{copies:6} {size:9.1f} {store.num_documents:10,} {store.num_tokens:12,} {before:8.0f} {encoding:9.0f} "
+            f"{reading:8.0f} {seconds:8.1f}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--copies", type=int, nargs="+", default=[1, 4, 16])
+    parser.add_argument("--examples", type=int, default=5000)
+    parser.add_argument("--length", type=int, default=128)
+    chosen = parser.parse_args()
+    print("copies text (MB)  documents       tokens  before  encoding  reading  seconds")
+    context = multiprocessing.get_context("spawn")
+    for copies in chosen.copies:
+        process = context.Process(target=measure, args=(copies, chosen.examples, chosen.length))
+        process.start()
+        process.join()
+        if process.exitcode:
+            raise SystemExit(process.exitcode)
+
+
+if __name__ == "__main__":
+    main()
