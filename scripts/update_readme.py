@@ -62,6 +62,36 @@ def caption_cells(metrics: dict[str, Any]) -> list[str]:
     return [f"`{name}` {data.get('language', '')}".strip(), f"{data['rows']:,}", *shown[:2], cider, *shown[2:]]
 
 
+LANGUAGE_HEAD = ["checkpoint", "test split", "documents", "what is measured", "perplexity", "Kneser-Ney, 3 tokens"]
+
+
+def language_cells(metrics: dict[str, Any]) -> list[str]:
+    """Data and perplexity of a pre-trained model, and that of a trigram model where it is comparable."""
+    data, results, baselines = metrics["dataset"], metrics["results"], metrics["baselines"]
+    kinds = {"perplexity": "next tokens", "masked_perplexity": "hidden tokens"}
+    name = next((kind for kind in ("perplexity", "masked_perplexity") if kind in results), None)
+    if name is None:
+        name = next(kind for kind in results if "perplexity" in kind)
+    simple = baselines.get("3-gram", {}).get(name)
+    said = kinds.get(name, name.replace("_", " "))
+    beside = "-" if simple is None else f"{simple:.1f}"
+    shown = re.sub(r".*/", "", data["name"])
+    return [f"`{shown}`", f"{data['rows']:,}", said, f"{results[name]:.1f}", beside]
+
+
+def rows_cells(metrics: dict[str, Any]) -> list[str]:
+    """Data and the first score of a model that tags, answers or chooses, and of a simple guess."""
+    data, results = metrics["dataset"], metrics["results"]
+    name = next(score for score in ("f1", "accuracy") if score in results)
+    factor = 1 if name == "f1" else 100
+    simple = next((scores[name] for scores in metrics["baselines"].values() if name in scores), None)
+    beside = "-" if simple is None else f"{factor * simple:.1f}"
+    shown = re.sub(r".*/", "", data["name"])
+    task = metrics["task"].replace("-", " ")
+    return [f"`{shown}`", f"{data['rows']:,}", f"{task}: {name}", f"{factor * results[name]:.1f}", beside]
+
+
+ROWS_HEAD = ["checkpoint", "test split", "rows", "what is measured", "score in %", "a simple guess"]
 TABLES: dict[str, tuple[list[str], Callable[[dict[str, Any]], list[str]]]] = {
     "translation": (
         ["checkpoint", "test split", "sentences", "BLEU", "chrF", "copy baseline BLEU"],
@@ -93,6 +123,12 @@ TABLES: dict[str, tuple[list[str], Callable[[dict[str, Any]], list[str]]]] = {
         ],
         caption_cells,
     ),
+    "text-generation": (LANGUAGE_HEAD, language_cells),
+    "fill-mask": (LANGUAGE_HEAD, language_cells),
+    "feature-extraction": (LANGUAGE_HEAD, language_cells),
+    "token-classification": (ROWS_HEAD, rows_cells),
+    "question-answering": (ROWS_HEAD, rows_cells),
+    "multiple-choice": (ROWS_HEAD, rows_cells),
 }
 
 GENERATED = {"architectures": architecture_table, "checkpoints": checkpoint_table}
