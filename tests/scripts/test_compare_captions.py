@@ -1,0 +1,59 @@
+"""The comparison of captioners: rows of a run, the table of a file."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+@pytest.fixture(scope="module")
+def compare(request: pytest.FixtureRequest):
+    sys.path.insert(0, str(SCRIPTS))
+    request.addfinalizer(lambda: sys.path.remove(str(SCRIPTS)))
+    spec = importlib.util.spec_from_file_location("compare_captions", SCRIPTS / "compare_captions.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def metrics(bleu4: float) -> dict:
+    scores = {"bleu1": 50.0, "bleu2": 40.0, "bleu3": 30.0, "cider": 1.5, "meteor": 20.0, "exact": 10.0}
+    return {
+        "dataset": {"rows": 8},
+        "parameters": 100,
+        "hardware": "one core",
+        "results": {**scores, "bleu4": {"value": bleu4, "signature": "s"}},
+        "baselines": {name: {**scores, "bleu4": 1.0} for name in ("most_frequent", "nearest")},
+        "groups": [{"group": "seen=True", "rows": 5, **scores, "bleu4": bleu4 + 1, "baselines": {}}],
+    }
+
+
+def test_means_stand_beside_the_baselines_group_by_group(compare, tmp_path: Path) -> None:
+    file = tmp_path / "captions.csv"
+    one = metrics(20.0)
+    one["groups"][0]["baselines"] = one["baselines"]
+    for row in compare.baseline_rows(one):
+        compare.append_row(file, row, compare.FIELDS)
+    for seed, bleu4 in ((1, 20.0), (2, 22.0)):
+        for row in compare.result_rows("soft, coverage", seed, metrics(bleu4), {"pointing": 70.0}):
+            compare.append_row(file, row, compare.FIELDS)
+    text = compare.table(tmp_path / "captions.yaml")
+    assert "The whole test split: 8 pictures" in text and "seen=True: 5 pictures" in text
+    assert "| soft, coverage | 2 | 50.0 ± 0.0 | 40.0 ± 0.0 | 30.0 ± 0.0 | 21.0 ± 1.4 |" in text
+    assert "| soft, coverage | 2 | 50.0 ± 0.0 | 40.0 ± 0.0 | 30.0 ± 0.0 | 22.0 ± 1.4 |" in text
+    assert "| most frequent caption |  | 50.0 | 40.0 | 30.0 | 1.0 |" in text
+
+
+def test_every_protocol_names_only_what_there_is(compare) -> None:
+    from hf_attention_zoo import ShowAttendTellConfig
+
+    for name in ("captions_stamps", "captions_grid"):
+        protocol = compare.read_protocol(SCRIPTS / "comparisons" / f"{name}.yaml")
+        assert len(protocol["seeds"]) == 3 and len(protocol["variants"]) == 5
+        for changes in protocol["variants"].values():
+            ShowAttendTellConfig(**changes)
