@@ -69,6 +69,8 @@ def language_cells(metrics: dict[str, Any]) -> list[str]:
     """Data and perplexity of a pre-trained model, and that of a trigram model where it is comparable."""
     data, results, baselines = metrics["dataset"], metrics["results"], metrics["baselines"]
     kinds = {"perplexity": "next tokens", "masked_perplexity": "hidden tokens"}
+    if "backward_perplexity" in results:
+        kinds["perplexity"] = "next words and words before"
     name = next((kind for kind in ("perplexity", "masked_perplexity") if kind in results), None)
     if name is None:
         name = next(kind for kind in results if "perplexity" in kind)

@@ -64,7 +64,7 @@ class NeighbourIndex:
         return [layers[self.layer].float() for layers in found]
 
     def nearest(self, text: Text, word: str, count: int = 3, other_words: bool = False) -> Neighbours:
-        """The nearest words of `word` in `text`, each from another text of the collection.
+        """The nearest words of `word` in `text`, each from a text of its own.
 
         Args:
             word: as it stands in the text; its first occurrence counts.
@@ -78,14 +78,14 @@ class NeighbourIndex:
             raise ValueError(f"{word!r} is no word of {' '.join(words)!r}")
         asked = functional.normalize(self._rows([text])[0][words.index(word)], dim=-1)
         cosines = self.matrix @ asked
-        own = next((number for number, other in enumerate(self.texts) if other == words), None)
+        seen = {tuple(words)}
         found: list[Neighbour] = []
-        seen = {own}
         for place in cosines.argsort(descending=True).tolist():
             other, number = self.words[place]
-            if number in seen or (other_words and other.lower() == word.lower()):
+            there = tuple(self.texts[number])
+            if there in seen or (other_words and other.lower() == word.lower()):
                 continue
-            seen.add(number)
+            seen.add(there)
             found.append(Neighbour(other, " ".join(self.texts[number]), cosines[place].item()))
             if len(found) == count:
                 break

@@ -105,6 +105,8 @@ METRICS: dict[str, Metric] = {
     "f1": Metric("f1", "F1 of words in %"),
     "perplexity": Metric("perplexity", "perplexity per token", falls=True),
     "perplexity_per_word": Metric("perplexity", "perplexity per word", falls=True),
+    "forward_perplexity": Metric("perplexity", "perplexity, left to right", falls=True),
+    "backward_perplexity": Metric("perplexity", "perplexity, right to left", falls=True),
     "masked_perplexity": Metric("perplexity", "perplexity of hidden tokens", falls=True),
     "masked_accuracy": Metric("accuracy", "hidden tokens right", percent=True),
     "next_sentence_accuracy": Metric("accuracy", "next sentences right", percent=True),
