@@ -175,7 +175,11 @@ def evaluate_captioner(
         "decoding": {"num_beams": 1, **{name: decoding[name] for name in wanted if decoding.get(name) is not None}},
         "results": {
             **rounded(scores),
-            "bleu4": {"value": round(scores["bleu4"], 2), "signature": scores["signature"]},
+            "bleu4": {
+                "value": round(scores["bleu4"], 2),
+                "signature": scores["signature"],
+                **({"note": scores["note"]} if "note" in scores else {}),
+            },
             "perplexity_per_token": round(math.exp(min(nll / max(words, 1), 700.0)), 4),
             "target_tokens": words,
             "seconds": round(seconds, 2),
