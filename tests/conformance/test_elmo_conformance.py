@@ -1,7 +1,7 @@
 """transformers' own model tests, run on ELMo's model and its heads.
 
-Overridden or set, and why; those of theirs that skip themselves, most for want of attention or of an accelerator, say why
-(run with `-s` to see the list):
+Overridden or set, and why; those of theirs that skip themselves, most for want of attention or an accelerator,
+say why (run with `-s` to see the list):
 
 - `freeze_bilm=False`: theirs want a gradient for every parameter.
 - `test_resize_embeddings = False`: `vocab_size` is that of the softmax, while the input table holds characters.
