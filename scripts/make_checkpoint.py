@@ -79,7 +79,9 @@ def main() -> None:
         beams = {"num_beams": model.generation_config.num_beams or 1} if model.config.is_encoder_decoder else {}
         (alignment,) = hf_attention_zoo.align(model, reader, [text], **beams)
         alignment.plot(options.out / "alignment.png")
-    example = f"{options.out.name}/{Path(options.example).name}" if hasattr(reader, "image_processor") else options.example
+    example = (
+        f"{options.out.name}/{Path(options.example).name}" if hasattr(reader, "image_processor") else options.example
+    )
     facts = {"example": example, "licence": "apache-2.0"}
     facts |= {
         name: getattr(options, name) for name in ("data_licence", "data_source", "limits") if getattr(options, name)

@@ -154,7 +154,7 @@ def package_imports(paths: list[Path]) -> Iterator[tuple[Path, ast.AST, list[str
             yield path, node, node.module.split(".")[1:]
 
 
-@pytest.mark.parametrize("folder", ["attention", "recurrent", "images"])
+@pytest.mark.parametrize("folder", ["attention", "recurrent", "images", "parts"])
 def test_mechanisms_know_nothing_above_them(folder: str) -> None:
     wrong = [
         place(path, node)
@@ -168,9 +168,8 @@ def test_no_model_imports_another_or_what_stands_above_models() -> None:
     wrong = []
     for path, node, parts in package_imports(sorted((PACKAGE / "models").rglob("*.py"))):
         own = path.parent.name
-        below = parts[0] in ("attention", "recurrent", "images", "generation", "tokenization")
-        shared = parts[0] == "models" and len(parts) == 2  # a module beside the folders of the models
-        if not below and not shared and parts[:2] != ["models", own]:
+        below = parts[0] in ("attention", "recurrent", "images", "parts", "generation", "tokenization")
+        if not below and parts[:2] != ["models", own]:
             wrong.append(place(path, node))
     assert wrong == []
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from hf_attention_zoo.models.bert2018.configuration_bert2018 import BERT2018Config
 from hf_attention_zoo.models.bert2018.tensor_bundle import read_bundle
-from hf_attention_zoo.models.renaming import NameTable, State, loaded, renamed, reversed_names
+from hf_attention_zoo.parts.renaming import NameTable, State, loaded, renamed, reversed_names
 
 BODY: NameTable = (
     ("embeddings.word_embeddings", "embeddings.embed_tokens"),

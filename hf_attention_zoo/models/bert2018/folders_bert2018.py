@@ -11,7 +11,7 @@ from hf_attention_zoo.models.bert2018.convert_bert2018 import (
     from_transformers,
     to_transformers,
 )
-from hf_attention_zoo.models.renaming import saved_model
+from hf_attention_zoo.parts.renaming import saved_model
 from hf_attention_zoo.tokenization.bert2018_tokenizer import BERT2018Tokenizer
 
 

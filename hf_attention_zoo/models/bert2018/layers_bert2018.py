@@ -10,7 +10,7 @@ from transformers.activations import ACT2FN
 
 from hf_attention_zoo.attention.packing import Packing
 from hf_attention_zoo.models.bert2018.configuration_bert2018 import BERT2018Config
-from hf_attention_zoo.models.post_norm_layers import FeedForward, PostNormLayer, SelfAttention
+from hf_attention_zoo.parts.post_norm_layers import FeedForward, PostNormLayer, SelfAttention
 
 
 class BERT2018Embeddings(nn.Module):

@@ -3,8 +3,8 @@
 Devlin, Chang, Lee and Toutanova, 2018 (arXiv 1810.04805). Where the equations are:
 
     h^0 = Dropout(LN(E_tok + E_seg + E_pos))           Section 3.2    BERT2018Embeddings
-    u = LN(h + Dropout(MultiHead(h)))                  Section 3.1    models/post_norm_layers.py
-    h' = LN(u + Dropout(W_2 gelu(W_1 u + b_1) + b_2))  Section 3.1    models/post_norm_layers.py
+    u = LN(h + Dropout(MultiHead(h)))                  Section 3.1    parts/post_norm_layers.py
+    h' = LN(u + Dropout(W_2 gelu(W_1 u + b_1) + b_2))  Section 3.1    parts/post_norm_layers.py
     c = tanh(W_p h_[CLS] + b_p)                        Section 3.2    BERT2018Pooler
     z = LN(gelu(W_t h + b_t)), z E_tok^T + b_V         Section 3.3.1  WordTransform, lm_head
     W_n c + b_n                                        Section 3.3.2  next_sentence: 0 is the next text, 1 another
@@ -45,8 +45,8 @@ from hf_attention_zoo.models.bert2018.layers_bert2018 import (
     WordTransform,
     bert_layer,
 )
-from hf_attention_zoo.models.post_norm_layers import by_rows, packing_for
-from hf_attention_zoo.models.text_inputs import (
+from hf_attention_zoo.parts.post_norm_layers import by_rows, packing_for
+from hf_attention_zoo.parts.text_inputs import (
     check_positions,
     check_same_shape,
     masking_config,

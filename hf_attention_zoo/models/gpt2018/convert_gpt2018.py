@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from hf_attention_zoo.models.gpt2018.configuration_gpt2018 import GPT2018Config
-from hf_attention_zoo.models.renaming import NameTable, State, loaded, renamed, reversed_names
+from hf_attention_zoo.parts.renaming import NameTable, State, loaded, renamed, reversed_names
 
 BLOCK: NameTable = (
     ("h.{n}.attn.q", "layers.{n}.self_attention.q_proj"),

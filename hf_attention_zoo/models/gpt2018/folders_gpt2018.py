@@ -11,7 +11,7 @@ from hf_attention_zoo.models.gpt2018.convert_gpt2018 import (
     from_transformers,
     to_transformers,
 )
-from hf_attention_zoo.models.renaming import saved_model
+from hf_attention_zoo.parts.renaming import saved_model
 from hf_attention_zoo.tokenization.gpt2018_tokenizer import GPT2018Tokenizer
 
 FILES = (("vocab.json", "merges.txt"), ("encoder_bpe_40000.json", "vocab_40000.bpe"))

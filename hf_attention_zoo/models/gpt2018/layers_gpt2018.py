@@ -11,7 +11,7 @@ from torch.nn import functional
 from transformers.activations import ACT2FN
 
 from hf_attention_zoo.models.gpt2018.configuration_gpt2018 import GPT2018Config
-from hf_attention_zoo.models.post_norm_layers import FeedForward, PostNormLayer, SelfAttention
+from hf_attention_zoo.parts.post_norm_layers import FeedForward, PostNormLayer, SelfAttention
 
 
 def gpt_layer(config: GPT2018Config, layer_idx: int) -> PostNormLayer:

@@ -4,7 +4,7 @@ Radford, Narasimhan, Salimans and Sutskever, 2018. Where the equations are:
 
     L_1 = sum log P(u_i | u_(i-k), ..., u_(i-1))     Eq. 1        GPT2018ForCausalLM
     h_0 = U W_e + W_p                                Eq. 2        GPT2018Model
-    h_l = transformer_block(h_(l-1))                 Eq. 2        models/post_norm_layers.py
+    h_l = transformer_block(h_(l-1))                 Eq. 2        parts/post_norm_layers.py
     P(u) = softmax(h_n W_e^T)                        Eq. 2        lm_head
     P(y | x^1, ..., x^m) = softmax(h_l^m W_y)        Eq. 3        GPT2018ForSequenceClassification
     L_3 = L_2 + lambda L_1                           Eq. 4, 5     auxiliary_loss
@@ -34,8 +34,8 @@ from transformers.utils.deprecation import deprecate_kwarg
 
 from hf_attention_zoo.models.gpt2018.configuration_gpt2018 import GPT2018Config
 from hf_attention_zoo.models.gpt2018.layers_gpt2018 import auxiliary_loss, both_orders, gpt_layer
-from hf_attention_zoo.models.post_norm_layers import by_rows, packing_for
-from hf_attention_zoo.models.text_inputs import (
+from hf_attention_zoo.parts.post_norm_layers import by_rows, packing_for
+from hf_attention_zoo.parts.text_inputs import (
     check_positions,
     check_same_shape,
     last_token,

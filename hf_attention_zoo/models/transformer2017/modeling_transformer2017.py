@@ -38,7 +38,6 @@ from hf_attention_zoo.attention.packing import Packing
 from hf_attention_zoo.attention.positions import Positions
 from hf_attention_zoo.generation.shared_source_cache import SharedSourceCache
 from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
-from hf_attention_zoo.models.text_inputs import masking_config, token_order
 from hf_attention_zoo.models.transformer2017.configuration_transformer2017 import Transformer2017Config
 from hf_attention_zoo.models.transformer2017.inputs_transformer2017 import (
     SharedTable,
@@ -46,6 +45,7 @@ from hf_attention_zoo.models.transformer2017.inputs_transformer2017 import (
     target_mask,
 )
 from hf_attention_zoo.models.transformer2017.layers_transformer2017 import DecoderLayer, EncoderLayer
+from hf_attention_zoo.parts.text_inputs import masking_config, token_order
 from hf_attention_zoo.recurrent.encoder_decoder import TranslationHead, check_rows
 from hf_attention_zoo.recurrent.seq2seq_inputs import (
     check_vectors,
