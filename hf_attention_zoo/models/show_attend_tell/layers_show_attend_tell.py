@@ -51,6 +51,13 @@ def every_region(annotations: Tensor) -> Tensor:
     return torch.ones(annotations.shape[:2], dtype=torch.bool, device=annotations.device)
 
 
+def real_regions(annotations: Tensor, attention_mask: Tensor | None, encoder_outputs: Any) -> Tensor:
+    """Where (B, L, D) are real regions, (B, L): as the earlier encoder call says, if there was one, else the mask."""
+    if encoder_outputs is not None:
+        return Regions.of(encoder_outputs).region_mask
+    return every_region(annotations) if attention_mask is None else attention_mask
+
+
 @dataclass
 class CaptionStates(Seq2SeqModelOutput):
     """The decoder's outputs.

@@ -38,11 +38,11 @@ from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import (
     build_attention,
     build_image_encoder,
     choose_expected,
-    every_region,
     initialise_captioner_,
     next_baseline,
     penalties,
     pretrained_encoder,
+    real_regions,
 )
 from hf_attention_zoo.recurrent.context_lstm import ContextLSTM
 from hf_attention_zoo.recurrent.decoder_loop import State, unroll
@@ -430,7 +430,7 @@ class ShowAttendTellForConditionalGeneration(ShowAttendTellPreTrainedModel, ZooG
         if learning:
             real = labels != -100
             likely = log_likelihood(logits.detach(), labels)
-            regions = every_region(decoded.encoder_last_hidden_state) if attention_mask is None else attention_mask
+            regions = real_regions(decoded.encoder_last_hidden_state, attention_mask, encoder_outputs)
             added, coverage = penalties(self.config, decoded, likely, real, regions, self.reward_baseline)
             items = real.sum() if num_items_in_batch is None else num_items_in_batch
             loss = loss + added / torch.as_tensor(items, device=loss.device).clamp(min=1)

@@ -200,6 +200,18 @@ def test_masked_regions_and_captions_behind_their_end_change_nothing(hard: bool)
         torch.testing.assert_close(second.logits[:, :5], first.logits, rtol=0, atol=1e-12)
 
 
+def test_regions_from_an_earlier_encoder_call_keep_their_mask_in_the_coverage() -> None:
+    model = build(dropout=0.0).train()
+    mask = torch.tensor([[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1]])
+    given = {"annotations": torch.randn(2, 6, 6), "attention_mask": mask}
+    labels = torch.tensor([[7, 9, 3], [8, 3, -100]])
+    earlier = model.get_encoder()(**given)
+    for encoder_outputs in (earlier, earlier.to_tuple()):
+        made, wanted = model(encoder_outputs=encoder_outputs, labels=labels), model(**given, labels=labels)
+        torch.testing.assert_close(made.coverage, wanted.coverage)
+        torch.testing.assert_close(made.loss, wanted.loss)
+
+
 def test_moving_regions_moves_their_weights_and_leaves_the_words() -> None:
     model, source, order = build(torch.float64), regions([6, 6], torch.float64), torch.tensor([3, 1, 5, 0, 2, 4])
     plain = model(**source, labels=labels(2), output_attentions=True)
