@@ -104,6 +104,14 @@ def test_beginnings_of_several_lengths_are_refused(folder: Path) -> None:
         processor(text="a")
 
 
+def test_as_many_texts_and_captions_as_pictures_are_wanted(folder: Path) -> None:
+    processor = AutoProcessor.from_pretrained(folder)
+    with pytest.raises(ValueError, match="one caption per picture"):
+        processor(images=pictures(1), captions=["a red square", "a blue circle"])
+    with pytest.raises(ValueError, match="one beginning"):
+        processor(images=pictures(2), text=["a"])
+
+
 def test_a_fresh_process_captions_alike(folder: Path) -> None:
     wanted = expected(folder, pictures(1), **LIMIT)[0]
     script = f"""

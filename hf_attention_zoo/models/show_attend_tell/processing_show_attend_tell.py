@@ -65,8 +65,8 @@ class ShowAttendTellProcessor(ProcessorMixin):
             kwargs: for the image processor.
 
         Raises:
-            ValueError: nothing to do, or beginnings of several lengths (they cannot share a batch: a recurrent decoder
-                would read the pads).
+            ValueError: nothing to do, not one text or caption per picture, or beginnings of several lengths (they
+                cannot share a batch: a recurrent decoder would read the pads).
         """
         if images is None and captions is None:
             raise ValueError("give images; a captioner writes nothing without them")
@@ -82,6 +82,9 @@ class ShowAttendTellProcessor(ProcessorMixin):
             for place, row in zip(labels, ids, strict=True):
                 place[: len(row)] = torch.tensor(row)
             made["labels"] = labels
+        counts = {name: len(rows) for name, rows in made.items()}
+        if len(set(counts.values())) > 1:
+            raise ValueError(f"rows do not agree: {counts}; give one beginning and one caption per picture")
         return BatchFeature(made)
 
     def beginnings(self, texts: list[str]) -> torch.Tensor:
