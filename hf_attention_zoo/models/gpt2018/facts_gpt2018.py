@@ -75,7 +75,6 @@ REPORTED_RESULTS: list[dict[str, Any]] = [
     *_results("Section 4.1", [("BooksCorpus", "perplexity of tokens", 18.4)]),
 ]
 
-# Section 4.1: Adam with decoupled decay of all weights but biases and gains, a rate that rises for 2,000 updates and
 # Section 4.1 and the authors' code: three epochs, a linear decay after a warm-up of 0.2 % of the updates.
 _FINE_TUNING: dict[str, Any] = {
     "learning_rate": 6.25e-5,
