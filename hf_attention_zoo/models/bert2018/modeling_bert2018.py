@@ -361,6 +361,9 @@ class BERT2018ForQuestionAnswering(BERT2018PreTrainedModel):
         if start_positions is not None and end_positions is not None:
             targets = torch.stack([start_positions.view(-1), end_positions.view(-1)])  # (2, B)
             targets = targets.where((targets >= 0) & (targets < logits.shape[1]), -100)
+            if attention_mask is not None:
+                real = attention_mask.bool().gather(1, targets.clamp(min=0).T).T
+                targets = targets.where(real, -100)
             loss = label_loss(self, torch.stack([start, end]), targets, **kwargs)
         return QuestionAnsweringModelOutput(loss, start, end, read.hidden_states, read.attentions)
 

@@ -8,7 +8,7 @@ import transformers
 from text_models import LENGTHS, batch, check_equal, gradients, segments
 from torch import Tensor, nn
 
-from hf_attention_zoo import BERT2018Config, BERT2018ForMaskedLM, BERT2018Model
+from hf_attention_zoo import BERT2018Config, BERT2018ForMaskedLM, BERT2018Model, get_architecture
 from hf_attention_zoo.models.bert2018.convert_bert2018 import from_transformers, to_transformers
 
 KINDS = (
@@ -246,3 +246,14 @@ def test_a_new_model_knows_nothing() -> None:
         check_equal(state.mean(-1), torch.zeros(8, 30), tolerance=1e-5)
     weight = model.model.layers[0].feed_forward.linear_1.weight
     assert weight.abs().max() <= 0.04 and 0.016 < weight.std() < 0.019  # of a normal cut at two deviations
+
+
+def test_an_answer_at_a_pad_is_not_learned_from() -> None:
+    row = get_architecture("bert2018")
+    model = row.model_classes["AutoModelForQuestionAnswering"](row.tiny_config()).eval()
+    ids = torch.arange(10, 18).view(2, 4)
+    mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
+    end = torch.tensor([2, 3])
+    both = model(ids, mask, start_positions=torch.tensor([1, 3]), end_positions=end).loss
+    alone = model(ids[:1], mask[:1], start_positions=torch.tensor([1]), end_positions=end[:1]).loss
+    torch.testing.assert_close(both, alone)
