@@ -16,10 +16,13 @@ def one_of(**inputs: Tensor | None) -> None:
     given = [name for name, tensor in inputs.items() if tensor is not None]
     if len(given) != 1:
         what = " and ".join(given) if given else "none"
-        raise ValueError(
-            f"exactly one of {' and '.join(inputs)} is wanted, got {what}. In training give labels (the decoder "
-            "inputs are made from them); with label smoothing give DataCollatorForSeq2Seq its model= argument"
-        )
+        advice = "give the one that you have"
+        if any(name.startswith("decoder") for name in inputs):
+            advice = (
+                "in training give labels (the decoder inputs are made from them); with label smoothing give "
+                "DataCollatorForSeq2Seq its model= argument"
+            )
+        raise ValueError(f"exactly one of {' and '.join(inputs)} is wanted, got {what}; {advice}")
 
 
 def check_vectors(side: str, vectors: Tensor) -> None:

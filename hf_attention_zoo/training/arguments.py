@@ -30,7 +30,8 @@ class ModelArguments:
         default=None,
         metadata={
             "help": "What is learnt, for architectures that learn several tasks: translation, text-classification, "
-            "token-classification, question-answering or multiple-choice; default: the first that it has."
+            "token-classification, question-answering, multiple-choice or image-captioning; default: the first that "
+            "it has."
         },
     )
     recipe: str = field(

@@ -26,8 +26,9 @@ DOTTED_SECTIONS = ("config", "tokenizer", "generation")
 
 USAGE = """attention-zoo train ARCHITECTURE [RUN.yaml] --dataset DATASET --output_dir FOLDER [--recipe NAME] [flags]
 
-Trains an architecture of the zoo: a translator on sentence pairs, a classifier on labelled texts. Flags win over the
-run file, the run file over the recipe. Besides the flags below, every field of the model's configuration, of the
+Trains an architecture of the zoo: a translator on sentence pairs, a classifier on labelled texts, a captioner on
+pictures; or fine-tunes a pre-trained folder (--model) on labels, tags, questions or choices (--task). Flags win over
+the run file, the run file over the recipe. Besides the flags below, every field of the model's configuration, of the
 tokenizer's training and of the saved generation settings is a flag with its section before it:
 --config.hidden_size 256 --tokenizer.vocab_size 8000 --generation.num_beams 5."""
 

@@ -271,7 +271,11 @@ def test_a_limit_that_leaves_nothing_is_an_error(tmp_path):
         ("a.csv", b'source,target\n"a,b\n', "cannot be read"),
         ("a.csv", b"source,target\n\xe4,b\n", "is not UTF-8"),
         ("a.csv.gz", b"source,target\na,b\n", "not a whole gzip file"),
-        ("a.jsonl.gz", gzip.compress(b'{"source": "a", "target": "b"}\n' * 500, mtime=0)[:-20], "not a whole gzip file"),
+        (
+            "a.jsonl.gz",
+            gzip.compress(b'{"source": "a", "target": "b"}\n' * 500, mtime=0)[:-20],
+            "not a whole gzip file",
+        ),
         ("a.parquet", b"source,target\na,b\n", "not a whole Parquet file"),
         ("a.txt", b"a\tb\n", r"of no known format; files that can be read: \.jsonl"),
     ],
