@@ -43,8 +43,8 @@ def main(argv: Sequence[str]) -> int:
         "fairseq checkpoint, or a state dict with the Annotated Transformer's names becomes a transformer2017. "
         "Networks that compute something else are refused. Pickled files are read without running what is in them. "
         "Published ELMo weights (an HDF5 file and its options) become an elmo; transformers' BERT and GPT, and their "
-        "authors' releases in TensorFlow and NumPy, a bert2018 and a gpt2018; and a folder of these two becomes one of "
-        "transformers' own.",
+        "authors' releases in TensorFlow and NumPy, a bert2018 and a gpt2018; and a folder of these two becomes one "
+        "of transformers' own.",
     )
     parser.add_argument("source", help="folder (Marian, ELMo, BERT, GPT) or file (.pt, .safetensors, .hdf5)")
     parser.add_argument("out", help="new folder")
