@@ -163,7 +163,7 @@ def test_leaving_pads_out_is_exact_in_training_too(head: Head, monkeypatch: pyte
 def test_devices_that_score_whole_rows_get_the_same_losses_and_gradients(
     head: Head, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hf_attention_zoo.models import post_norm_layers
+    from hf_attention_zoo.parts import post_norm_layers
 
     model, given = head.model().train(), head.batch((9, 2, 3), extra=2)
     labels, results = head.labels(given), []
