@@ -23,14 +23,14 @@ from hf_attention_zoo.data.captions import CaptionRows, load_captions
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.evaluation.caption_scoring import caption_scores
 from hf_attention_zoo.evaluation.likelihood import sentence_nll
+from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split, write_metrics
 from hf_attention_zoo.evaluation.saved_model import load_checkpoint, process_state
 from hf_attention_zoo.images.feature_cache import encode_pictures
 from hf_attention_zoo.training.caption_examples import cached_features, regions_folder
 from hf_attention_zoo.training.dotted_flags import split_dotted
-from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json, write_json
+from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
 from hf_attention_zoo.training.run_facts import describe_hardware, versions
 
-METRICS_FILE = "metrics.json"
 DATA_FIELDS = ("dataset", "dataset_config", "target_lang", "source_column", "target_column")
 SCORES = ("bleu1", "bleu2", "bleu3", "bleu4", "cider", "meteor", "exact")
 
@@ -135,9 +135,7 @@ def evaluate_captioner(
     language = given["target_lang"] or getattr(tokenizer, "language", None)
     columns = {"picture_column": given["source_column"], "caption_column": given["target_column"]}
     splits = load_captions(given["dataset"], language=language, dataset_config=given["dataset_config"], **columns)
-    if split not in splits:
-        raise ValueError(f"the data set has no split {split!r}; it has: {', '.join(splits)}")
-    rows = splits[split] if max_samples is None else splits[split].take(max_samples)
+    rows = rows_of_split(splits, split, max_samples)
     if group_column is not None and any(group_column not in row for row in rows.rows):
         raise ValueError(
             f"group_column={group_column!r} is no column of every row; the first has {list(rows.rows[0])}"
@@ -193,10 +191,7 @@ def evaluate_captioner(
         "versions": versions(),
     }
     if state.is_main_process:
-        if output is None and Path(folder).is_dir():
-            output = Path(folder) / METRICS_FILE
-        if output is not None:
-            write_json(Path(output), metrics)
+        write_metrics(metrics, folder, output)
         if captions is not None:
             Path(captions).write_text("".join(" ".join(text.split()) + "\n" for text in found), encoding="utf-8")
     return metrics

@@ -22,14 +22,14 @@ from hf_attention_zoo.data.loading import load_data
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.evaluation.evaluator_table import evaluator_for
 from hf_attention_zoo.evaluation.likelihood import sentence_nll
+from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split, write_metrics
 from hf_attention_zoo.evaluation.saved_model import load_checkpoint, process_state
 from hf_attention_zoo.evaluation.scoring import bleu_by_source_length, copy_baseline, corpus_bleu, corpus_chrf
 from hf_attention_zoo.generation.translating import translate
 from hf_attention_zoo.training.dotted_flags import split_dotted
-from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json, write_json
+from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
 from hf_attention_zoo.training.run_facts import describe_hardware, versions
 
-METRICS_FILE = "metrics.json"
 DECODING_FIELDS = (
     "num_beams",
     "length_penalty",
@@ -129,9 +129,7 @@ def evaluate_checkpoint(
         target_lang=target_lang,
         max_words=max_words,
     )
-    if split not in splits:
-        raise ValueError(f"the data set has no split {split!r}; it has: {', '.join(splits)}")
-    pairs = splits[split] if max_samples is None else splits[split].take(max_samples)
+    pairs = rows_of_split(splits, split, max_samples)
     sources, references = list(pairs["source"]), list(pairs["target"])
 
     mine = range(state.process_index, len(sources), state.num_processes)
@@ -191,10 +189,7 @@ def evaluate_checkpoint(
     for row in metrics["bleu_by_source_length"]:
         row["bleu"] = round(row["bleu"], 2)
     if state.is_main_process:
-        if output is None and Path(folder).is_dir():
-            output = Path(folder) / METRICS_FILE
-        if output is not None:
-            write_json(Path(output), metrics)
+        write_metrics(metrics, folder, output)
         if translations is not None:
             text = "".join(" ".join(line.split()) + "\n" for line in predictions)
             Path(translations).write_text(text, encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,12 +13,12 @@ import torch
 
 from hf_attention_zoo.data.task_rows import load_choices
 from hf_attention_zoo.evaluation.answer_scoring import normal_answer
+from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
 from hf_attention_zoo.evaluation.span_and_tag_command import (
     add_common_flags,
     base_metrics,
     chosen_data,
     run_command,
-    write_metrics,
 )
 from hf_attention_zoo.training.choice_encoding import ChoiceCollator, encode_choices
 
@@ -89,9 +88,7 @@ def evaluate_chooser(
         choices=given["choices_column"],
         right=given["right_column"],
     )
-    if split not in splits:
-        raise ValueError(f"the data set has no split {split!r}; it has: {', '.join(splits)}")
-    rows = splits[split] if max_samples is None else splits[split].take(max_samples)
+    rows = rows_of_split(splits, split, max_samples)
     contexts, choices, labels = list(rows["context"]), list(rows["choices"]), list(rows["label"])
     started = time.monotonic()
     logits = predict_choices(model, tokenizer, contexts, choices, batch_size)
@@ -102,11 +99,11 @@ def evaluate_chooser(
         shared = choice_scores(shared_words(contexts, choices), labels)
         metrics["baselines"]["shared_words"] = {"accuracy": round(shared["accuracy"], 4)}
     write_metrics(metrics, folder, output)
-    if predictions is not None:
-        with Path(predictions).open("w", encoding="utf-8") as file:
-            for row, scores in zip(rows, logits, strict=True):
-                entry = {**row, "predicted": int(scores.argmax()), "logits": [round(float(s), 4) for s in scores]}
-                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+    entries = (
+        {**row, "predicted": int(scores.argmax()), "logits": [round(float(s), 4) for s in scores]}
+        for row, scores in zip(rows, logits, strict=True)
+    )
+    write_predictions(predictions, entries)
     return metrics
 
 

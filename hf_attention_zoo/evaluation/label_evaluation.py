@@ -1,10 +1,9 @@
 """Score a saved classifier on a split and write metrics.json: accuracy and F1, or errors, beside simple baselines."""
 
 import argparse
-import json
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,13 @@ from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL, 
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.evaluation.label_baselines import cosine_logits, majority_logits, tfidf_available, tfidf_logits
 from hf_attention_zoo.evaluation.label_scoring import SCORERS, class_scores, confusion_matrix, mean_loss, set_scores
+from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split, write_metrics, write_predictions
 from hf_attention_zoo.evaluation.saved_model import load_checkpoint, process_state
 from hf_attention_zoo.training.arguments import DataArguments
 from hf_attention_zoo.training.label_encoding import encode_texts
-from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json, write_json
+from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
 from hf_attention_zoo.training.run_facts import describe_hardware, versions
 
-METRICS_FILE = "metrics.json"
 DATA_FIELDS = ("dataset_config", "text_column", "text_pair_column", "label_column", "label_separator")
 
 
@@ -103,9 +102,7 @@ def evaluate_classifier(
         dataset_config=settings.dataset_config,
         **{**settings.label_settings(), "label_names": named, "problem_type": info.problem_type},
     )
-    if split not in splits:
-        raise ValueError(f"the data set has no split {split!r} with labels; it has: {', '.join(splits)}")
-    rows = splits[split] if max_samples is None else splits[split].take(max_samples)
+    rows = rows_of_split(splits, split, max_samples, " with labels")
     texts, labels = list(rows["text"]), np.asarray(rows["label"])
     pairs = list(rows["text_pair"]) if "text_pair" in rows.column_names else None
 
@@ -151,12 +148,8 @@ def evaluate_classifier(
         "versions": versions(),
     }
     if state.is_main_process:
-        if output is None and Path(folder).is_dir():
-            output = Path(folder) / METRICS_FILE
-        if output is not None:
-            write_json(Path(output), metrics)
-        if predictions is not None:
-            _write_predictions(Path(predictions), logits, labels, info)
+        write_metrics(metrics, folder, output)
+        write_predictions(predictions, _entries(logits, labels, info))
     return metrics
 
 
@@ -216,14 +209,13 @@ def _by_class(logits: np.ndarray, labels: np.ndarray, info: LabelInfo) -> dict[s
     return {}
 
 
-def _write_predictions(path: Path, logits: np.ndarray, labels: np.ndarray, info: LabelInfo) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        for row, label in zip(logits, labels, strict=True):
-            scores = [round(float(value), 4) for value in row]
-            entry: dict[str, Any] = {"label": np.asarray(label).tolist(), "logits": scores}
-            if info.problem_type == SINGLE_LABEL:
-                entry = {"label": info.names[int(label)], "predicted": info.names[int(row.argmax())], "logits": scores}
-            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+def _entries(logits: np.ndarray, labels: np.ndarray, info: LabelInfo) -> Iterator[dict[str, Any]]:
+    for row, label in zip(logits, labels, strict=True):
+        scores = [round(float(value), 4) for value in row]
+        if info.problem_type == SINGLE_LABEL:
+            yield {"label": info.names[int(label)], "predicted": info.names[int(row.argmax())], "logits": scores}
+        else:
+            yield {"label": np.asarray(label).tolist(), "logits": scores}
 
 
 def _rounded(scores: dict[str, float]) -> dict[str, float]:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from hf_attention_zoo.data.documents import DocumentSource
-from hf_attention_zoo.evaluation.span_and_tag_command import base_metrics, chosen_data, write_metrics
+from hf_attention_zoo.evaluation.metrics_file import write_metrics
+from hf_attention_zoo.evaluation.span_and_tag_command import base_metrics, chosen_data
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
 from hf_attention_zoo.training.pretraining_table import objective_class

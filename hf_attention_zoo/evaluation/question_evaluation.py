@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import time
 from collections.abc import Sequence
@@ -17,12 +16,12 @@ import torch
 from hf_attention_zoo.data.question_windows import question_windows
 from hf_attention_zoo.data.task_rows import load_questions
 from hf_attention_zoo.evaluation.answer_scoring import answer_scores, best_null_threshold, normal_answer
+from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
 from hf_attention_zoo.evaluation.span_and_tag_command import (
     add_common_flags,
     base_metrics,
     chosen_data,
     run_command,
-    write_metrics,
 )
 from hf_attention_zoo.evaluation.span_search import MAX_ANSWER_TOKENS, Span, best_spans
 
@@ -148,10 +147,8 @@ def evaluate_answerer(
         context=given["context_column"],
         answers=given["answers_column"],
     )
-    if split not in splits:
-        raise ValueError(f"the data set has no split {split!r}; it has: {', '.join(splits)}")
     settings = {"batch_size": batch_size, "stride": given["doc_stride"] or DEFAULT_STRIDE}
-    rows = splits[split] if max_samples is None else splits[split].take(max_samples)
+    rows = rows_of_split(splits, split, max_samples)
     started = time.monotonic()
     answers = answer_questions(model, tokenizer, rows["question"], rows["context"], **settings)
     seconds = time.monotonic() - started
@@ -173,11 +170,11 @@ def evaluate_answerer(
             name: round(value, 2) for name, value in answer_scores(guessed, right).items()
         }
     write_metrics(metrics, folder, output)
-    if predictions is not None:
-        with Path(predictions).open("w", encoding="utf-8") as file:
-            for row, answer in zip(rows, answers, strict=True):
-                entry = {"id": row["id"], "question": row["question"], "answer": answer.text, "right": row["answers"]}
-                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+    entries = (
+        {"id": row["id"], "question": row["question"], "answer": answer.text, "right": row["answers"]}
+        for row, answer in zip(rows, answers, strict=True)
+    )
+    write_predictions(predictions, entries)
     return metrics
 
 

@@ -1,4 +1,4 @@
-"""What the evaluations of taggers, answerers and choosers share: flags, data of the training, the metrics file."""
+"""What the evaluations of taggers, answerers and choosers share: flags, training data, metrics."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from hf_attention_zoo.data.samples import get_sample, is_sample
+from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE
 from hf_attention_zoo.evaluation.saved_model import load_checkpoint
-from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json, write_json
+from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
 from hf_attention_zoo.training.run_facts import describe_hardware, versions
-
-METRICS_FILE = "metrics.json"
 
 
 def chosen_data(
@@ -53,14 +52,6 @@ def base_metrics(
         "hardware": describe_hardware(),
         "versions": versions(),
     }
-
-
-def write_metrics(metrics: dict[str, Any], folder: str | Path, output: str | Path | None) -> None:
-    """Write the metrics where they were wanted, or into the folder; for a Hub id nowhere."""
-    if output is None and Path(folder).is_dir():
-        output = Path(folder) / METRICS_FILE
-    if output is not None:
-        write_json(Path(output), metrics)
 
 
 def add_common_flags(parser: argparse.ArgumentParser, columns: Iterable[str], batch_size: int = 32) -> None:

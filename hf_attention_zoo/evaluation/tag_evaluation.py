@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,12 +11,12 @@ from typing import Any
 import torch
 
 from hf_attention_zoo.data.task_rows import load_tagged
+from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
 from hf_attention_zoo.evaluation.span_and_tag_command import (
     add_common_flags,
     base_metrics,
     chosen_data,
     run_command,
-    write_metrics,
 )
 from hf_attention_zoo.evaluation.tag_scoring import most_frequent_tags, tag_scores
 from hf_attention_zoo.training.tag_encoding import first_pieces, fitting_parts, row_limit
@@ -91,9 +90,7 @@ def evaluate_tagger(
         tags=given["tags_column"],
         tag_names=names,
     )
-    if split not in splits:
-        raise ValueError(f"the data set has no split {split!r}; it has: {', '.join(splits)}")
-    rows = splits[split] if max_samples is None else splits[split].take(max_samples)
+    rows = rows_of_split(splits, split, max_samples)
     words, tags = list(rows["words"]), list(rows["tags"])
     started = time.monotonic()
     predicted = predict_tags(model, tokenizer, words, batch_size)
@@ -108,15 +105,15 @@ def evaluate_tagger(
             name: round(value, 4) for name, value in tag_scores(guessed, tags, names).items()
         }
     write_metrics(metrics, folder, output)
-    if predictions is not None:
-        with Path(predictions).open("w", encoding="utf-8") as file:
-            for row, guess, right in zip(words, predicted, tags, strict=True):
-                entry = {
-                    "words": row,
-                    "tags": [names[tag] for tag in right],
-                    "predicted": [names[tag] if tag >= 0 else None for tag in guess],
-                }
-                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+    entries = (
+        {
+            "words": row,
+            "tags": [names[tag] for tag in right],
+            "predicted": [names[tag] if tag >= 0 else None for tag in guess],
+        }
+        for row, guess, right in zip(words, predicted, tags, strict=True)
+    )
+    write_predictions(predictions, entries)
     return metrics
 
 

@@ -1,0 +1,41 @@
+"""What every evaluation does around its scores: the rows of a split, metrics.json, a line for each prediction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hf_attention_zoo.training.output_folder import write_json
+
+METRICS_FILE = "metrics.json"
+
+
+def rows_of_split(splits: Mapping[str, Any], split: str, max_samples: int | None, kind: str = "") -> Any:
+    """The rows of a split, or the first `max_samples` of them.
+
+    Args:
+        kind: what the message adds to the name of a split that is missing, such as " with labels".
+
+    Raises:
+        ValueError: there is no such split; the message has those that are there.
+    """
+    if split not in splits:
+        raise ValueError(f"the data set has no split {split!r}{kind}; it has: {', '.join(splits)}")
+    return splits[split] if max_samples is None else splits[split].take(max_samples)
+
+
+def write_metrics(metrics: dict[str, Any], folder: str | Path, output: str | Path | None) -> None:
+    """Write the metrics where they were wanted, or into the folder; for a Hub id nowhere."""
+    if output is None and Path(folder).is_dir():
+        output = Path(folder) / METRICS_FILE
+    if output is not None:
+        write_json(Path(output), metrics)
+
+
+def write_predictions(path: str | Path | None, entries: Iterable[dict[str, Any]]) -> None:
+    """A JSON line for each entry; nothing without a path, and then no entry is made."""
+    if path is not None:
+        with Path(path).open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
