@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image
 
 from hf_attention_zoo.data.record_files import canonical_split, read_rows, split_files_of_folder
@@ -109,6 +110,12 @@ class CaptionRows:
     def take(self, count: int) -> CaptionRows:
         """The first rows."""
         return self.select(range(min(count, len(self))))
+
+    def train_test_split(self, test_size: float, seed: int) -> dict[str, CaptionRows]:
+        """A share of the rows, drawn by `seed`, as "test" and the others as "train", as `datasets` has it."""
+        order = np.random.default_rng(seed).permutation(len(self)).tolist()
+        held = max(1, round(len(order) * test_size))
+        return {"train": self.select(sorted(order[held:])), "test": self.select(sorted(order[:held]))}
 
 
 def load_captions(

@@ -9,7 +9,7 @@ from transformers import AutoProcessor
 
 from hf_attention_zoo.data.captions import CaptionRows, load_captions
 from hf_attention_zoo.evaluation.caption_scoring import bleu_scores, checked_captions, exact_matches
-from hf_attention_zoo.training.arguments import DataArguments, ModelArguments
+from hf_attention_zoo.training.arguments import ModelArguments
 from hf_attention_zoo.training.caption_examples import (
     CaptionCollator,
     CaptionExamples,
@@ -18,6 +18,7 @@ from hf_attention_zoo.training.caption_examples import (
     fitted_pictures,
     regions_folder,
 )
+from hf_attention_zoo.training.split_choice import training_and_validation
 from hf_attention_zoo.training.task_table import EncodedData, TrainingTask
 from hf_attention_zoo.training.zoo_trainer import ZooSeq2SeqTrainer
 
@@ -81,7 +82,7 @@ class CaptionTask(TrainingTask):
             picture_column=data.source_column,
             caption_column=data.target_column,
         )
-        return _training_and_validation(splits, data, args)
+        return training_and_validation(splits, data, args, said="pictures")
 
     def train_tokenizer(self, rows: CaptionRows) -> Any:
         texts = [text for listed in rows.captions for text in listed][: self.plan.data.tokenizer_samples]
@@ -161,30 +162,3 @@ class CaptionTask(TrainingTask):
         if not model.config.freeze_encoder:
             return fitted_pictures(rows, image_processor), "pixel_values"
         return cached_features(rows, model, image_processor, regions_folder()), "annotations"
-
-
-def _training_and_validation(
-    splits: dict[str, CaptionRows], data: DataArguments, args: Any
-) -> tuple[CaptionRows, CaptionRows | None]:
-    there = ", ".join(splits) or "none"
-    if data.train_split not in splits:
-        raise ValueError(f"the data set has no split {data.train_split!r} to train on; it has: {there}")
-    train = splits[data.train_split]
-    if data.max_train_samples is not None:
-        train = train.take(data.max_train_samples)
-    if args.eval_strategy == "no":
-        return train, None
-    if data.validation_split in splits:
-        validation = splits[data.validation_split]
-    elif data.validation_share > 0:
-        order = np.random.default_rng(args.seed).permutation(len(train)).tolist()
-        held = max(1, round(len(order) * data.validation_share))
-        train, validation = train.select(sorted(order[held:])), train.select(sorted(order[:held]))
-    else:
-        raise ValueError(
-            f"the data set has no split {data.validation_split!r} to validate on; it has: {there}. Name another with "
-            "--validation_split, hold some pictures out with --validation_share 0.02, or give --eval_strategy no"
-        )
-    if data.max_eval_samples is not None:
-        validation = validation.take(data.max_eval_samples)
-    return train, validation

@@ -2,15 +2,19 @@
 
 from typing import Any
 
-from datasets import Dataset
+from datasets import Dataset, IterableDataset
 
 from hf_attention_zoo.training.arguments import DataArguments, ZooTrainingArguments
 
 
 def training_and_validation(
-    splits: Any, data: DataArguments, args: ZooTrainingArguments
-) -> tuple[Any, Dataset | None]:
-    """Training and validation rows; no validation if nothing asks for it.
+    splits: Any, data: DataArguments, args: ZooTrainingArguments, said: str = "rows"
+) -> tuple[Any, Any]:
+    """Training and validation rows; no validation if nothing asks for it. A stream is read for validation.
+
+    Args:
+        splits: names and rows: of `datasets`, or others with `take` and `train_test_split`.
+        said: what rows are called in messages.
 
     Raises:
         ValueError: one that is needed is missing; the message has the splits that are there.
@@ -25,16 +29,16 @@ def training_and_validation(
         return train, None
     if data.validation_split in splits:
         validation = splits[data.validation_split]
-    elif data.validation_share > 0 and isinstance(train, Dataset):
+    elif data.validation_share > 0 and not isinstance(train, IterableDataset):
         parts = train.train_test_split(test_size=data.validation_share, seed=args.seed)
         train, validation = parts["train"], parts["test"]
     else:
         raise ValueError(
             f"the data set has no split {data.validation_split!r} to validate on; it has: {there}. Name another with "
-            "--validation_split, hold some rows out with --validation_share 0.02, or give --eval_strategy no"
+            f"--validation_split, hold some {said} out with --validation_share 0.02, or give --eval_strategy no"
         )
     if data.max_eval_samples is not None:
         validation = validation.take(data.max_eval_samples)
-    if not isinstance(validation, Dataset):
+    if isinstance(validation, IterableDataset):
         validation = Dataset.from_list(list(validation))
     return train, validation
