@@ -1,4 +1,4 @@
-"""The layer that BERT and GPT share: self-attention and a feed-forward layer, each inside LayerNorm(x + f(x)).
+"""What Transformers with norms behind their sub-layers share, and the layer of BERT and GPT that is made of it.
 
     u  = LayerNorm(x + Dropout(MultiHead(x)))
     x' = LayerNorm(u + Dropout(W_2 g(W_1 u + b_1) + b_2))
@@ -45,18 +45,17 @@ def by_rows(packing: Packing | None, states: Tensor) -> bool:
     return packing is not None and states.device.type in ROW_DEVICES
 
 
-class SelfAttention(MultiHeadAttention):
-    """Multi-head self-attention through transformers' attention interface.
+class InterfaceAttention(MultiHeadAttention):
+    """Multi-head attention through transformers' attention interface.
 
     Args:
         config: names the kernel (`_attn_implementation`).
         layer_idx: of the layer, for caches.
+        sizes: as of `MultiHeadAttention`.
     """
 
-    def __init__(
-        self, config: Any, layer_idx: int, size: int, heads: int, dropout: float, is_causal: bool = False
-    ) -> None:
-        super().__init__(size, heads, size // heads, size // heads, True, dropout, is_causal)
+    def __init__(self, config: Any, layer_idx: int, *sizes: Any) -> None:
+        super().__init__(*sizes)
         self.config, self.layer_idx = config, layer_idx
 
     def attend(
@@ -67,6 +66,15 @@ class SelfAttention(MultiHeadAttention):
             attend = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, scaled_dot_product)
         dropout = self.dropout if self.training else 0.0
         return attend(self, query, keys, values, mask, scaling=self.scaling, dropout=dropout)
+
+
+class SelfAttention(InterfaceAttention):
+    """Self-attention with biases in every projection, its heads as wide as they fit into D."""
+
+    def __init__(
+        self, config: Any, layer_idx: int, size: int, heads: int, dropout: float, is_causal: bool = False
+    ) -> None:
+        super().__init__(config, layer_idx, size, heads, size // heads, size // heads, True, dropout, is_causal)
 
     def attend_block(self, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         """Rows of one length without pads: (b, h, T, d) each -> (b, T, h, d)."""
@@ -106,18 +114,19 @@ class SelfAttention(MultiHeadAttention):
 
 
 class FeedForward(nn.Module):
-    """W_2 g(W_1 x + b_1) + b_2."""
+    """FFN(x) = W_2 g(W_1 x + b_1) + b_2   (Vaswani et al. 2017, Eq. 2), with dropout behind g if there is any."""
 
-    def __init__(self, size: int, inner: int, act: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, size: int, inner: int, act: Callable[[Tensor], Tensor], dropout: float = 0.0) -> None:
         super().__init__()
-        self.linear_1, self.linear_2, self.act = nn.Linear(size, inner), nn.Linear(inner, size), act
+        self.linear_1, self.linear_2 = nn.Linear(size, inner), nn.Linear(inner, size)
+        self.act, self.dropout = act, nn.Dropout(dropout)
 
     def forward(self, states: Tensor) -> Tensor:
-        return self.linear_2(self.act(self.linear_1(states)))
+        return self.linear_2(self.dropout(self.act(self.linear_1(states))))
 
 
 class Residual(nn.Module):
-    """LayerNorm(x + Dropout(f(x)))."""
+    """LayerNorm(x + Dropout(f(x)))   (Vaswani et al. 2017, Sections 3.1 and 5.4)."""
 
     def __init__(self, size: int, eps: float, dropout: float) -> None:
         super().__init__()

@@ -24,7 +24,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from transformers import PreTrainedModel
 from transformers import initialization as init
 from transformers.modeling_outputs import ModelOutput, SequenceClassifierOutput, TokenClassifierOutput
@@ -44,6 +43,7 @@ from hf_attention_zoo.recurrent.bidirectional_lstm import BidirectionalLSTM
 from hf_attention_zoo.recurrent.classification_loss import classification_loss
 from hf_attention_zoo.recurrent.projected_lstm import ProjectedLSTM
 from hf_attention_zoo.recurrent.sampled_softmax import sampled_cross_entropy
+from hf_attention_zoo.recurrent.seq2seq_inputs import label_loss
 from hf_attention_zoo.recurrent.token_loss import IGNORED, summed_cross_entropy
 
 EPSILONS = {"bilm": 1e-12, "allennlp": 1e-13}
@@ -442,9 +442,6 @@ class ELMoForTokenClassification(ELMoTaskHead):
         if labels is not None:
             if labels.shape != real.shape:
                 raise ValueError(f"labels have shape {tuple(labels.shape)}, the words {tuple(real.shape)}; one a word")
-            items = (labels != IGNORED).sum().clamp(min=1) if num_items_in_batch is None else num_items_in_batch
-            total = functional.cross_entropy(
-                logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED, reduction="sum"
-            )
-            loss = total / torch.as_tensor(items, device=total.device) + self.penalty(labels, num_items_in_batch)
+            loss = label_loss(self, logits, labels, num_items_in_batch, **kwargs)
+            loss = loss + self.penalty(labels, num_items_in_batch)
         return TokenClassifierOutput(loss=loss, logits=logits, hidden_states=made.hidden_states)

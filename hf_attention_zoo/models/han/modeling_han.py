@@ -29,6 +29,7 @@ from transformers.utils import can_return_tuple
 
 from hf_attention_zoo.attention.ragged_pooling import ContextVectorAttention, RaggedMax, RaggedMean
 from hf_attention_zoo.models.han.configuration_han import HANConfig
+from hf_attention_zoo.parts.text_inputs import wanted_outputs
 from hf_attention_zoo.recurrent.classification_loss import classification_loss
 from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_
 from hf_attention_zoo.recurrent.gated_unit import GatedUnit
@@ -129,10 +130,7 @@ class HANModel(HANPreTrainedModel):
             ValueError: ids or mask of another shape, or weights of a pooling that has none.
         """
         one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
-        if output_attentions is None:
-            output_attentions = self.config.output_attentions
-        if output_hidden_states is None:
-            output_hidden_states = self.config.output_hidden_states
+        output_attentions, output_hidden_states = wanted_outputs(self.config, output_attentions, output_hidden_states)
         if output_attentions and self.config.pooling == "max":
             raise ValueError("pooling='max' gives no weights to words or sentences; ask for no output_attentions")
         mask = word_mask(input_ids, attention_mask, inputs_embeds, self.config.pad_token_id)  # (B, S, T)

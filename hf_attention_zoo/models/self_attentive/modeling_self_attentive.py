@@ -37,6 +37,7 @@ from hf_attention_zoo.attention.structured import (
     hop_penalty,
 )
 from hf_attention_zoo.models.self_attentive.configuration_self_attentive import SelfAttentiveConfig
+from hf_attention_zoo.parts.text_inputs import wanted_outputs
 from hf_attention_zoo.recurrent.bidirectional_lstm import BidirectionalLSTM, DirectedLSTM
 from hf_attention_zoo.recurrent.classification_loss import classification_loss
 from hf_attention_zoo.recurrent.seq2seq_inputs import one_of
@@ -138,10 +139,7 @@ class SelfAttentiveModel(SelfAttentivePreTrainedModel):
             ValueError: ids, mask or types of another shape, or a second text for a model of single texts.
         """
         one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
-        if output_attentions is None:
-            output_attentions = self.config.output_attentions
-        if output_hidden_states is None:
-            output_hidden_states = self.config.output_hidden_states
+        output_attentions, output_hidden_states = wanted_outputs(self.config, output_attentions, output_hidden_states)
         masks = self.text_masks(input_ids, attention_mask, token_type_ids, inputs_embeds)  # (K, B, S)
         embedded = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
         states = self.lstm(self.dropout(embedded), masks)  # H, (B, S, U)

@@ -44,6 +44,7 @@ from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import (
     pretrained_encoder,
     real_regions,
 )
+from hf_attention_zoo.parts.text_inputs import wanted_outputs
 from hf_attention_zoo.recurrent.context_lstm import ContextLSTM
 from hf_attention_zoo.recurrent.decoder_loop import State, unroll
 from hf_attention_zoo.recurrent.decoding_state import DecodingState
@@ -312,8 +313,7 @@ class ShowAttendTellModel(ShowAttendTellPreTrainedModel):
         """Decoder outputs for given previous words; see the head for the arguments."""
         config = self.config
         check_target_mask(decoder_attention_mask)
-        if output_hidden_states is None:
-            output_hidden_states = config.output_hidden_states
+        output_attentions, output_hidden_states = wanted_outputs(config, output_attentions, output_hidden_states)
         if encoder_outputs is None:
             regions = self.encoder(
                 pixel_values, attention_mask, annotations, output_hidden_states=output_hidden_states, return_dict=True
@@ -326,7 +326,7 @@ class ShowAttendTellModel(ShowAttendTellPreTrainedModel):
             decoder_inputs_embeds,
             cache=cache,
             use_cache=config.use_cache if use_cache is None else use_cache,
-            output_attentions=config.output_attentions if output_attentions is None else output_attentions,
+            output_attentions=output_attentions,
             output_hidden_states=output_hidden_states,
             hypotheses_per_source=hypotheses_per_source,
             return_dict=True,

@@ -6,19 +6,18 @@ model size, h heads.
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 from transformers.activations import ACT2FN
 from transformers.modeling_layers import GradientCheckpointingLayer
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from hf_attention_zoo.attention.multi_head import MultiHeadAttention, scaled_dot_product
 from hf_attention_zoo.attention.packing import Packing
 from hf_attention_zoo.generation.shared_source_cache import SharedSourceCache
 from hf_attention_zoo.models.transformer2017.configuration_transformer2017 import Transformer2017Config
+from hf_attention_zoo.parts.post_norm_layers import FeedForward, InterfaceAttention, Residual
 
 
-class Transformer2017Attention(MultiHeadAttention):
-    """Multi-head attention of the config's sizes, through transformers' attention interface."""
+class Transformer2017Attention(InterfaceAttention):
+    """Multi-head attention of the config's sizes."""
 
     def __init__(self, config: Transformer2017Config, layer_idx: int, is_self: bool, is_causal: bool = False) -> None:
         size, heads, key, value = (
@@ -27,44 +26,22 @@ class Transformer2017Attention(MultiHeadAttention):
             config.head_dim,
             config.value_head_dim,
         )
-        super().__init__(size, heads, key, value, config.attention_bias, config.attention_dropout, is_causal)
-        self.config, self.layer_idx = config, layer_idx
+        bias, dropout = config.attention_bias, config.attention_dropout
+        super().__init__(config, layer_idx, size, heads, key, value, bias, dropout, is_causal)
         fused = heads * (key + value) + (heads * key if is_self else 0)  # what the authors' code draws as one matrix
         self.k_proj.fan_out = self.v_proj.fan_out = fused
         self.q_proj.fan_out = fused if is_self else heads * key
 
-    def attend(
-        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, with_weights: bool
-    ) -> tuple[Tensor, Tensor | None]:
-        attend = scaled_dot_product
-        if not with_weights:  # other kernels keep their weights to themselves
-            attend = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, scaled_dot_product)
-        dropout = self.dropout if self.training else 0.0
-        return attend(self, query, keys, values, mask, scaling=self.scaling, dropout=dropout)
 
-
-class FeedForward(nn.Module):
+def feed_forward(config: Transformer2017Config) -> FeedForward:
     """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2   (Eq. 2)."""
-
-    def __init__(self, config: Transformer2017Config) -> None:
-        super().__init__()
-        self.linear_1 = nn.Linear(config.hidden_size, config.intermediate_size)
-        self.linear_2 = nn.Linear(config.intermediate_size, config.hidden_size)
-        self.act, self.dropout = ACT2FN[config.hidden_act], nn.Dropout(config.activation_dropout)
-
-    def forward(self, states: Tensor) -> Tensor:
-        return self.linear_2(self.dropout(self.act(self.linear_1(states))))
+    act = ACT2FN[config.hidden_act]
+    return FeedForward(config.hidden_size, config.intermediate_size, act, config.activation_dropout)
 
 
-class Residual(nn.Module):
+def residual(config: Transformer2017Config) -> Residual:
     """LayerNorm(x + Dropout(Sublayer(x)))   (Section 3.1, 5.4)."""
-
-    def __init__(self, config: Transformer2017Config) -> None:
-        super().__init__()
-        self.norm, self.dropout = nn.LayerNorm(config.hidden_size, config.layer_norm_eps), nn.Dropout(config.dropout)
-
-    def forward(self, states: Tensor, change: Tensor) -> Tensor:
-        return self.norm(states + self.dropout(change))
+    return Residual(config.hidden_size, config.layer_norm_eps, config.dropout)
 
 
 class EncoderLayer(GradientCheckpointingLayer):
@@ -73,9 +50,9 @@ class EncoderLayer(GradientCheckpointingLayer):
     def __init__(self, config: Transformer2017Config, layer_idx: int) -> None:
         super().__init__()
         self.self_attention = Transformer2017Attention(config, layer_idx, is_self=True)
-        self.self_attention_residual = Residual(config)
-        self.feed_forward = FeedForward(config)
-        self.feed_forward_residual = Residual(config)
+        self.self_attention_residual = residual(config)
+        self.feed_forward = feed_forward(config)
+        self.feed_forward_residual = residual(config)
 
     def forward(
         self, states: Tensor, mask: Tensor | None, with_weights: bool = False, packing: Packing | None = None
@@ -94,11 +71,11 @@ class DecoderLayer(GradientCheckpointingLayer):
         super().__init__()
         self.layer_idx = layer_idx
         self.self_attention = Transformer2017Attention(config, layer_idx, is_self=True, is_causal=True)
-        self.self_attention_residual = Residual(config)
+        self.self_attention_residual = residual(config)
         self.cross_attention = Transformer2017Attention(config, layer_idx, is_self=False)
-        self.cross_attention_residual = Residual(config)
-        self.feed_forward = FeedForward(config)
-        self.feed_forward_residual = Residual(config)
+        self.cross_attention_residual = residual(config)
+        self.feed_forward = feed_forward(config)
+        self.feed_forward_residual = residual(config)
 
     def forward(
         self,

@@ -5,8 +5,8 @@ equations are:
 
     Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V     Eq. 1        attention/multi_head.py
     MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O  Section 3.2.2  attention/multi_head.py
-    FFN(x) = max(0, x W_1 + b_1) W_2 + b_2                Eq. 2        layers_transformer2017.py
-    LayerNorm(x + Sublayer(x))                            Section 3.1  layers_transformer2017.py
+    FFN(x) = max(0, x W_1 + b_1) W_2 + b_2                Eq. 2        parts/post_norm_layers.py
+    LayerNorm(x + Sublayer(x))                            Section 3.1  parts/post_norm_layers.py
     sqrt(d) E[w_t] + PE(t)                                Section 3.4, 3.5  TokenStack.embed, attention/positions.py
     p(y_t) = softmax(y_T E^T)                             Section 3.4  lm_head
 
@@ -45,7 +45,7 @@ from hf_attention_zoo.models.transformer2017.inputs_transformer2017 import (
     target_mask,
 )
 from hf_attention_zoo.models.transformer2017.layers_transformer2017 import DecoderLayer, EncoderLayer
-from hf_attention_zoo.parts.text_inputs import masking_config, token_order
+from hf_attention_zoo.parts.text_inputs import masking_config, token_order, wanted_outputs
 from hf_attention_zoo.recurrent.encoder_decoder import TranslationHead, check_rows
 from hf_attention_zoo.recurrent.seq2seq_inputs import (
     check_vectors,
@@ -110,14 +110,6 @@ class TokenStack(Transformer2017PreTrainedModel):
         table = self.positions(length, first, device=vectors.device, dtype=vectors.dtype)
         return self.dropout(vectors * math.sqrt(self.config.hidden_size) + (table if order is None else table[order]))
 
-    def wanted(self, attentions: bool | None, states: bool | None) -> tuple[bool, bool]:
-        """Whether weights and hidden states are given out: as asked for, else as the config says."""
-        config = self.config
-        return (
-            config.output_attentions if attentions is None else attentions,
-            config.output_hidden_states if states is None else states,
-        )
-
 
 class Transformer2017Encoder(TokenStack):
     """Reads the source."""
@@ -143,7 +135,7 @@ class Transformer2017Encoder(TokenStack):
         Positions count the tokens that the mask shows, so that pads may stand on either side.
         """
         one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
-        with_weights, with_states = self.wanted(output_attentions, output_hidden_states)
+        with_weights, with_states = wanted_outputs(self.config, output_attentions, output_hidden_states)
         if input_ids is not None:
             check_ids("source", input_ids)
             inputs_embeds = self.embed_tokens(input_ids)
@@ -205,7 +197,7 @@ class Transformer2017Decoder(TokenStack):
         """
         one_of(decoder_input_ids=input_ids, decoder_inputs_embeds=inputs_embeds)
         config = self.config
-        with_weights, with_states = self.wanted(output_attentions, output_hidden_states)
+        with_weights, with_states = wanted_outputs(self.config, output_attentions, output_hidden_states)
         use_cache = config.use_cache if use_cache is None else use_cache
         if input_ids is not None:
             check_ids("target", input_ids)
