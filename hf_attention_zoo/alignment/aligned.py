@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hf_attention_zoo.alignment.records import exact, json_text, written
+from hf_attention_zoo.alignment.records import exact, read_fields, written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -133,16 +133,8 @@ class Alignment:
         Raises:
             ValueError: the text is no JSON object with the five fields.
         """
-        text = json_text(source)
-        try:
-            record = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"not the JSON of an alignment: {error}") from error
         fields = ("source_tokens", "target_tokens", "weights", "source_text", "target_text")
-        missing = [name for name in fields if not isinstance(record, dict) or name not in record]
-        if missing:
-            raise ValueError(f"not the JSON of an alignment: {', '.join(missing)} missing; write it with to_json()")
-        return cls(**{name: record[name] for name in fields})
+        return cls(**read_fields(source, fields, "an alignment", "; write it with to_json()"))
 
 
 def _token_tuple(tokens: Sequence[str], side: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from hf_attention_zoo.alignment.label_scores import label_scores
-from hf_attention_zoo.alignment.records import exact, json_text, written
+from hf_attention_zoo.alignment.records import exact, read_fields, written
 from hf_attention_zoo.generation.forced_attention import evaluation_mode
 
 if TYPE_CHECKING:
@@ -140,15 +140,8 @@ class DocumentAttention:
         Raises:
             ValueError: the text is no JSON object with the five fields.
         """
-        text = json_text(source)
-        try:
-            record = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"not the JSON of a document's attention: {error}") from error
-        missing = [name for name in FIELDS if not isinstance(record, dict) or name not in record]
-        if missing:
-            raise ValueError(f"not the JSON of a document's attention: {', '.join(missing)} missing")
-        return cls(**{name: record[name] for name in FIELDS})
+        record = read_fields(source, FIELDS, "a document's attention")
+        return cls(**record)
 
 
 @torch.no_grad()

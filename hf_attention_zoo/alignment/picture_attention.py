@@ -17,7 +17,7 @@ from PIL import Image
 from transformers import PreTrainedModel
 
 from hf_attention_zoo.alignment.picture_upsampling import SMOOTHING, upsample
-from hf_attention_zoo.alignment.records import exact, json_text, written
+from hf_attention_zoo.alignment.records import exact, read_fields, written
 from hf_attention_zoo.generation.forced_attention import evaluation_mode
 from hf_attention_zoo.images.opening import open_picture
 from hf_attention_zoo.tokenization.surfaces import readable_token
@@ -139,16 +139,9 @@ class PictureAttention:
         Raises:
             ValueError: the text is no JSON object with the five fields.
         """
-        text = json_text(source)
-        try:
-            record = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"not the JSON of a picture's attention: {error}") from error
-        missing = [name for name in FIELDS if not isinstance(record, dict) or name not in record]
-        if missing:
-            raise ValueError(f"not the JSON of a picture's attention: {', '.join(missing)} missing")
+        record = read_fields(source, FIELDS, "a picture's attention")
         picture = np.asarray(open_picture(base64.b64decode(record["picture"])))
-        return cls(**{**{name: record[name] for name in FIELDS}, "picture": picture})
+        return cls(**{**record, "picture": picture})
 
 
 def png_text(picture: np.ndarray) -> str:

@@ -1,8 +1,10 @@
 """How the values of this package are written as text and read back."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +22,26 @@ def json_text(source: str | PathLike[str]) -> str:
     """A JSON object's text: `source` itself, or what the file of that name holds."""
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
     return source if is_text else Path(source).read_text(encoding="utf-8")
+
+
+def read_fields(source: str | PathLike[str], fields: Sequence[str], what: str, advice: str = "") -> dict[str, Any]:
+    """The fields of a JSON object, given as its text or as the path of a file that holds it.
+
+    Args:
+        what: what the object holds, for messages.
+        advice: what messages about missing fields end with.
+
+    Raises:
+        ValueError: the text is no JSON object with these fields.
+    """
+    try:
+        record = json.loads(json_text(source))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not the JSON of {what}: {error}") from error
+    missing = [name for name in fields if not isinstance(record, dict) or name not in record]
+    if missing:
+        raise ValueError(f"not the JSON of {what}: {', '.join(missing)} missing{advice}")
+    return {name: record[name] for name in fields}
 
 
 def exact(weights: Iterable[np.float32]) -> list[float]:
