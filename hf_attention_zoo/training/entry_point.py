@@ -75,6 +75,7 @@ def run_training(
     resume = where_to_resume(
         folder,
         plan.fingerprint(),
+        unsaid=plan.unsaid(),
         resume_from_checkpoint=args.resume_from_checkpoint,
         auto_resume=args.auto_resume,
         overwrite=args.overwrite_output_dir,

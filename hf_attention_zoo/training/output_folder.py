@@ -109,15 +109,27 @@ def differences(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -
     return found
 
 
+def filled(before: dict[str, Any], unsaid: dict[str, Any]) -> dict[str, Any]:
+    """A fingerprint with the values of what was not yet noted when it was written."""
+    return {
+        name: filled(before.get(name, {}), value) if isinstance(value, dict) else before.get(name, value)
+        for name, value in {**before, **unsaid}.items()
+    }
+
+
 def where_to_resume(
     folder: str | Path,
     fingerprint: dict[str, Any],
     *,
+    unsaid: dict[str, Any] | None = None,
     resume_from_checkpoint: str | bool | None = None,
     auto_resume: bool = True,
     overwrite: bool = False,
 ) -> Path | None:
     """The checkpoint that a run in `folder` goes on from; None for a fresh start.
+
+    `unsaid` has the values that stood before there was a setting for them: a run that was begun under an earlier
+    release goes on where a later one has more settings, unless they are given.
 
     Raises ValueError if the folder holds a finished run, if an unfinished one was started with other settings, or if
     the checkpoint that was asked for is not there or not whole.
@@ -145,7 +157,8 @@ def where_to_resume(
         )
     if newest is None or not auto_resume:
         return None
-    changed = differences(read_json(folder / RUN_FILE).get("fingerprint", {}), json.loads(json.dumps(fingerprint)))
+    before = filled(read_json(folder / RUN_FILE).get("fingerprint", {}), unsaid or {})
+    changed = differences(before, json.loads(json.dumps(fingerprint)))
     if changed:
         raise ValueError(
             f"{folder} holds an unfinished run that was started differently ({'; '.join(changed)}); start it as "

@@ -100,6 +100,16 @@ class RunPlan:
             "learning_rate": training.learning_rate,
         }
 
+    def unsaid(self) -> dict[str, Any]:
+        """What not every release wrote into a fingerprint, with its value before there was a setting for it."""
+        data = {item.name: item.default for item in dataclasses.fields(self.data)}
+        return {
+            "word_vectors": None,
+            "freeze_word_vectors": None,
+            "data": {name: value for name, value in data.items() if name not in EVALUATION_FIELDS},
+            "objective": {},
+        }
+
 
 def _names(cls: type) -> set[str]:
     return {item.name for item in dataclasses.fields(cls) if item.init}

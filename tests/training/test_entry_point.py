@@ -92,6 +92,19 @@ def test_an_unfinished_run_is_not_continued_with_other_settings(tiny_run: Argume
         train(tiny_run("--max_steps", "9", "--learning_rate", "0.5"))
 
 
+def test_settings_that_came_later_do_not_stop_a_run_that_began_before(tiny_run: Arguments, tmp_path: Path) -> None:
+    flags = ("--max_steps", "4")
+    with pytest.raises(TrainingStopped):
+        train(tiny_run(*flags), StopAt(2))
+    noted = tmp_path / "run" / "run.json"
+    begun = json.loads(noted.read_text())
+    del begun["fingerprint"]["data"]["doc_stride"], begun["fingerprint"]["objective"]
+    noted.write_text(json.dumps(begun))
+    with pytest.raises(ValueError, match=r"started differently \(data.doc_stride: 128 then, 64 now\)"):
+        train(tiny_run(*flags, "--doc_stride", "64"))
+    assert train(tiny_run(*flags)).facts["steps"] == 4
+
+
 def test_a_half_written_checkpoint_is_passed_over(tiny_run: Arguments, tmp_path: Path) -> None:
     flags = ("--max_steps", "6", "--save_strategy", "steps", "--save_steps", "2")
     whole = train(tiny_run(*flags, folder="whole"))
