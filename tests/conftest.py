@@ -38,6 +38,23 @@ def fixed_seed() -> None:
     torch.manual_seed(0)
 
 
+@pytest.fixture
+def ends_in_turn() -> Callable[[int, int], Any]:
+    """(K, end symbol) -> processors after which source s may hardly go on after s + 2 words, K rows a source."""
+    from transformers import LogitsProcessorList
+
+    def made(beams: int, end: int) -> LogitsProcessorList:
+        def process(input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+            source = torch.arange(input_ids.shape[0]) // beams
+            scores = scores.clone()
+            scores[source + 2 < input_ids.shape[1], end] += 30.0
+            return scores
+
+        return LogitsProcessorList([process])
+
+    return made
+
+
 @pytest.fixture(params=("word", "subword"))
 def tiny_translator(request: pytest.FixtureRequest) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase"]:
     """A random RNNsearch whose attention is not flat, in evaluation mode, with a German-English tokenizer."""

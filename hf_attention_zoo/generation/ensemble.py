@@ -74,6 +74,16 @@ class EnsembleState(Cache):
             member.batch_select_indices(indices)
 
     @property
+    def can_keep_sources(self) -> bool:
+        """Whether sources can leave the states of all members."""
+        return all(getattr(member, "can_keep_sources", False) for member in self.members)
+
+    def keep_sources(self, sources: Tensor) -> None:
+        """Keep the sources of these numbers with all their hypotheses."""
+        for member in self.members:
+            member.keep_sources(sources)
+
+    @property
     def is_compileable(self) -> bool:
         return False
 

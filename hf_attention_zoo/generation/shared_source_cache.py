@@ -160,6 +160,19 @@ class SharedSourceCache(EncoderDecoderCache):
         self._select_sources(rows // self.hypotheses_per_source)
         self.self_attention_cache.batch_select_indices(rows)
 
+    @property
+    def can_keep_sources(self) -> bool:
+        """Whether rows can leave: not from tensors of a fixed shape."""
+        caches = (self.self_attention_cache, self.cross_attention_cache)
+        return all(isinstance(layer, DynamicLayer) for cache in caches for layer in cache.layers)
+
+    def keep_sources(self, sources: Tensor) -> None:
+        """Keep the sources of these numbers with all their hypotheses."""
+        width = self.hypotheses_per_source
+        rows = (sources[:, None] * width + torch.arange(width, device=sources.device)).flatten()
+        self._select_sources(sources)
+        self.self_attention_cache.batch_select_indices(rows)
+
     def _select_sources(self, sources: Tensor) -> None:
         self.cross_attention_cache.reorder_cache(sources)
         if self.source_mask is not None:

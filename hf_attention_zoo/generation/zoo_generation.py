@@ -10,6 +10,7 @@ from transformers import GenerationConfig, GenerationMixin
 from transformers.cache_utils import Cache
 
 from hf_attention_zoo.generation.length_penalty import GNMTLengthPenalty
+from hf_attention_zoo.generation.open_sources import OpenSources, current_search
 from hf_attention_zoo.generation.source_length_limit import limit_by_source
 
 # Settings of a generation config that transformers does not know.
@@ -24,6 +25,7 @@ class ZooGenerationMixin(GenerationMixin):
       no other limit is given in the call. Also read from the generation config.
     - Un-normalised search, as most papers of the time used: `length_penalty=0.0, early_stopping="never"`.
     - The encoder's states are not copied for the beams or samples of a sentence: they share them.
+    - Beam search leaves out the sources that are finished, where nothing but the sequences is returned.
     - Without `attention_mask`, pads among the source ids are masked (transformers does so for decoders only).
     """
 
@@ -135,9 +137,51 @@ class ZooGenerationMixin(GenerationMixin):
         model_kwargs.update(shared, hypotheses_per_source=expand_size)
         return input_ids, model_kwargs
 
+    def _beam_search(self, input_ids: Tensor, *args: Any, generation_config: GenerationConfig, **kwargs: Any) -> Any:
+        beams, shared = generation_config.num_beams, kwargs.get("hypotheses_per_source", 1)
+        more_wanted = generation_config.return_dict_in_generate or kwargs.get("synced_gpus")
+        leaving = shared == beams and not more_wanted
+        token = current_search.set(OpenSources(input_ids.shape[0] // beams, beams) if leaving else None)
+        try:
+            return super()._beam_search(input_ids, *args, generation_config=generation_config, **kwargs)
+        finally:
+            current_search.reset(token)
+
+    def _check_early_stop_heuristic(self, **kwargs: Any) -> Tensor:
+        can_improve = super()._check_early_stop_heuristic(**kwargs)
+        search = current_search.get()
+        if search is not None:
+            search.note(can_improve, kwargs["is_sent_finished"], kwargs["early_stopping"])
+        return can_improve
+
+    def _reorder_cache(self, cache: Cache, beam_idx: Tensor) -> Cache:
+        search = current_search.get()
+        if search is not None and not search.all_computed:
+            beam_idx = search.origins(beam_idx)
+        cache.reorder_cache(beam_idx)
+        return cache
+
+    def _update_model_kwargs_for_generation(
+        self, outputs: Any, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> dict[str, Any]:
+        search = current_search.get()
+        if search is not None and not search.all_computed:
+            outputs.logits = search.all_rows(outputs.logits)
+        return super()._update_model_kwargs_for_generation(outputs, model_kwargs, *args, **kwargs)
+
     def prepare_inputs_for_generation(
         self, input_ids: Tensor, next_sequence_length: int | None = None, cache: Cache | None = None, **kwargs: Any
     ) -> dict[str, Any]:
+        search = current_search.get()
+        if search is not None:
+            search.leave_finished(cache)
+            if not search.all_computed:
+                input_ids = search.of_rows(input_ids)
+                for name in ("encoder_outputs", "attention_mask"):
+                    if kwargs.get(name) is not None:
+                        kwargs[name] = search.of_sources(name, kwargs[name])
+                if kwargs.get("decoder_attention_mask") is not None:
+                    kwargs["decoder_attention_mask"] = search.of_rows(kwargs["decoder_attention_mask"])
         if next_sequence_length is None and cache is not None and cache.get_seq_length() > 0:
             # a cache handed to generate: only the tokens that it has not seen go in
             next_sequence_length = input_ids.shape[1] - cache.get_seq_length()

@@ -70,6 +70,17 @@ class DecodingState(Cache):
             self.source = {name: tensor.index_select(0, rows // width) for name, tensor in self.source.items()}
         self.hypothesis = {name: tensor[indices] for name, tensor in self.hypothesis.items()}
 
+    can_keep_sources = True  # see `keep_sources`; generation asks before it takes finished sources out
+
+    def keep_sources(self, sources: Tensor) -> None:
+        """Keep the sources of these numbers with all their hypotheses."""
+        width = self.hypotheses_per_source
+        rows = (sources[:, None] * width + torch.arange(width, device=sources.device)).flatten()
+        self.source = {name: tensor.index_select(0, sources.to(tensor.device)) for name, tensor in self.source.items()}
+        self.hypothesis = {
+            name: tensor.index_select(0, rows.to(tensor.device)) for name, tensor in self.hypothesis.items()
+        }
+
     @property
     def is_compileable(self) -> bool:
         return False

@@ -1,7 +1,9 @@
 """Models that decode together: the rules, the search, and what an ensemble refuses."""
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -43,6 +45,16 @@ def mixture() -> list[torch.nn.Module]:
         spread(RNNsearchForConditionalGeneration(RNNsearchConfig(**SIZES, attention_size=4, maxout_size=5)), 3),
         spread(Seq2SeqLSTMForConditionalGeneration(Seq2SeqLSTMConfig(**SIZES, num_hidden_layers=2)), 4),
     ]
+
+
+def test_finished_sources_leave_the_states_of_all_members(ends_in_turn: Callable[[int, int], Any]) -> None:
+    ensemble, rows = TranslationEnsemble(mixture()), []
+    settings = {**BEAMS, "logits_processor": ends_in_turn(3, 3)}
+    whole = ensemble.generate(**SOURCES, **settings, return_dict_in_generate=True)
+    for member in ensemble.members:
+        member.get_output_embeddings().register_forward_hook(lambda *call: rows.append(call[2].shape[0]))
+    assert torch.equal(ensemble.generate(**SOURCES, **settings), whole.sequences)
+    assert rows[:4] == [9] * 4 and rows[-4:] == [3] * 4
 
 
 def test_rules_are_the_means_of_probabilities_and_of_logits() -> None:

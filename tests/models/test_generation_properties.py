@@ -1,6 +1,7 @@
 """Search and sampling: the cache changes nothing, returned scores are true, rows and beams do not mix."""
 
 import itertools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,36 @@ def test_greedy_takes_the_likeliest_word_at_every_step(seq2seq: Maker) -> None:
         best = model(**sources, decoder_input_ids=words[:, :-1]).logits.argmax(-1)
     after_end = (words[:, :-1] == EOS).cumsum(1) > 0
     assert torch.equal(words[:, 1:], best.masked_fill(after_end, PAD))
+
+
+@pytest.mark.parametrize("use_cache", [True, False], ids=["cached", "uncached"])
+@pytest.mark.parametrize(
+    "search",
+    [
+        {"num_return_sequences": 3},
+        {"early_stopping": True},
+        {"early_stopping": "never", "length_penalty": 0.0},
+        {"do_sample": True},
+        {"max_length_beyond_source": 2},
+    ],
+    ids=lambda search: next(iter(search)),
+)
+def test_finished_sources_leave_the_batch_and_change_no_result(
+    seq2seq: Maker, search: dict[str, Any], use_cache: bool, ends_in_turn: Callable[[int, int], Any]
+) -> None:
+    model, sources, rows = seq2seq.model(), seq2seq.sources([5, 1, 8, 3, 2, 7]), []
+    settings = {"num_beams": 4, "use_cache": use_cache, "logits_processor": ends_in_turn(4, EOS)}
+    if "max_length_beyond_source" not in search:
+        settings["max_new_tokens"] = 12
+    model.get_output_embeddings().register_forward_hook(lambda *call: rows.append(call[2].shape[0]))
+    torch.manual_seed(0)
+    whole = model.generate(**sources, **settings, **search, return_dict_in_generate=True)  # so every row stays
+    assert set(rows) == {24}
+    rows.clear()
+    torch.manual_seed(0)
+    assert torch.equal(model.generate(**sources, **settings, **search), whole.sequences)
+    assert rows == sorted(rows, reverse=True)
+    assert rows[0] == 24 and rows[-1] < 12
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)

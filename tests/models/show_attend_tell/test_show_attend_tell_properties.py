@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,15 @@ def test_beams_share_the_regions_of_their_picture_without_copies() -> None:
     for name, tensor in seen[0].items():
         assert tensor.shape[0] == len(COUNTS)
         assert all(step[name].data_ptr() == tensor.data_ptr() for step in seen), name
+
+
+def test_finished_pictures_leave_the_batch_and_change_no_caption(ends_in_turn: Callable[[int, int], Any]) -> None:
+    model, rows = build(), []
+    settings = {"num_beams": 4, "max_new_tokens": 9, "logits_processor": ends_in_turn(4, EOS)}
+    whole = model.generate(**regions(), **settings, return_dict_in_generate=True)
+    model.get_output_embeddings().register_forward_hook(lambda *call: rows.append(call[2].shape[0]))
+    assert torch.equal(model.generate(**regions(), **settings), whole.sequences)
+    assert rows[0] == 4 * len(COUNTS) and rows[-1] == 4
 
 
 def test_the_picture_is_encoded_once_per_search() -> None:
