@@ -89,6 +89,18 @@ def up_to_last_label(labels: Tensor) -> Tensor:
     return (labels != -100).flip(1).cumsum(1).flip(1) > 0
 
 
+def check_labels(labels: Tensor, width: int) -> None:
+    """Labels on the CPU are -100 or columns of logits with `width` columns, or ValueError."""
+    if labels.device.type != "cpu" or torch.compiler.is_compiling() or not labels.numel():
+        return
+    outside = ((labels < 0) | (labels >= width)) & (labels != -100)
+    if bool(outside.any()):
+        raise ValueError(
+            f"label {int(labels[outside][0])} is outside 0 to {width - 1}, the {width} columns of the logits; -100 "
+            "marks what is not to be predicted"
+        )
+
+
 def label_loss(
     model: Any, logits: Tensor, labels: Tensor, num_items_in_batch: Tensor | int | None = None, **kwargs: Any
 ) -> Tensor:
@@ -98,13 +110,15 @@ def label_loss(
     there is no label at all. Taken in float32 or better. A `model.loss_function` set by the user takes its place.
 
     Raises:
-        ValueError: if labels and logits have different shapes.
+        ValueError: if labels and logits have different shapes, or a label names no column of the logits (found on the
+            CPU; on other devices torch's own check stands).
     """
     if labels.shape != logits.shape[:2]:
         raise ValueError(
             f"labels have shape {tuple(labels.shape)}, the decoder made {tuple(logits.shape[:2])} predictions; give "
             "one label per decoder input"
         )
+    check_labels(labels, logits.shape[-1])
     chosen = getattr(model, "_loss_function", None)
     if chosen is not None:
         return chosen(

@@ -188,6 +188,13 @@ def test_wrong_inputs_say_what_came_and_what_to_do(seq2seq: Maker) -> None:
         model(source, mask)
     with pytest.raises(ValueError, match="exactly one"):
         model(source, mask, target, inputs_embeds=model.get_input_embeddings()(source))
+    words, written = model.config.vocab_size, model.config.decoder_vocab_size
+    with pytest.raises(ValueError, match=rf"id {words} is outside 0 to {words - 1}: the model has {words} tokens"):
+        model(source.masked_fill(source > 3, words), mask, target)
+    with pytest.raises(ValueError, match=rf"id -100 is outside 0 to {written - 1}"):
+        model(source, mask, target.masked_fill(target > 3, -100))
+    with pytest.raises(ValueError, match=rf"label {written} is outside 0 to {written - 1}"):
+        model(source, mask, target, labels=target.masked_fill(target > 3, written))
     if model._is_stateful:
         with pytest.raises(ValueError, match="padded on the right"):
             model(source, mask, target, decoder_attention_mask=torch.tensor([[0, 0, 1, 1, 1]] * 3))

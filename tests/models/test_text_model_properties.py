@@ -339,6 +339,17 @@ def test_wrong_inputs_say_what_came_and_what_to_do(head: Head) -> None:
         model(ids, attention_mask=mask[..., :3])
     with pytest.raises(ValueError, match="65 positions were asked for, but the model has 64"):
         model(torch.ones(*ids.shape[:-1], 65, dtype=torch.long))
+    words = model.config.vocab_size
+    with pytest.raises(ValueError, match=rf"id {words} is outside 0 to {words - 1}: the model has {words} tokens"):
+        model(torch.full_like(ids, words), attention_mask=mask)
+    if "token_type_ids" in given:
+        with pytest.raises(ValueError, match=r"id 7 is outside 0 to 1: the model has 2 segments"):
+            model(**{**given, "token_type_ids": torch.full_like(ids, 7)})
+    if head.auto == "AutoModelForQuestionAnswering":
+        return  # answers that begin or end outside of a text are left out, as transformers does
+    wrong = {name: torch.full_like(tensor, 999) for name, tensor in head.labels(given).items()}
+    with pytest.raises(ValueError, match=r"label 999 is outside 0 to \d+"):
+        model(**given, **wrong)
 
 
 def test_vocabularies_are_resized_and_stay_tied(head: Head, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from transformers.activations import ACT2FN
 from hf_attention_zoo.attention.packing import Packing
 from hf_attention_zoo.models.bert2018.configuration_bert2018 import BERT2018Config
 from hf_attention_zoo.parts.post_norm_layers import FeedForward, PostNormLayer, SelfAttention
+from hf_attention_zoo.parts.token_table import TokenTable
 
 
 class BERT2018Embeddings(nn.Module):
@@ -18,9 +19,9 @@ class BERT2018Embeddings(nn.Module):
 
     def __init__(self, config: BERT2018Config) -> None:
         super().__init__()
-        self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
-        self.embed_positions = nn.Embedding(config.max_position_embeddings, config.hidden_size)
-        self.embed_segments = nn.Embedding(config.type_vocab_size, config.hidden_size)
+        self.embed_tokens = TokenTable(config.vocab_size, config.hidden_size)
+        self.embed_positions = TokenTable(config.max_position_embeddings, config.hidden_size, "positions")
+        self.embed_segments = TokenTable(config.type_vocab_size, config.hidden_size, "segments (token_type_ids)")
         self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 

@@ -192,6 +192,10 @@ def test_a_missing_picture_is_refused() -> None:
         build()(pixel_values=torch.zeros(1, 3, 8, 8), decoder_input_ids=torch.tensor([[START]]))
     with pytest.raises(ValueError, match="regions have 5 numbers, the config says annotation_size=6"):
         build()(annotations=torch.zeros(1, 4, 5), decoder_input_ids=torch.tensor([[START]]))
+    with pytest.raises(ValueError, match="id 30 is outside 0 to 29: the model has 30 tokens"):
+        build()(annotations=torch.zeros(1, 4, 6), decoder_input_ids=torch.tensor([[START, 30]]))
+    with pytest.raises(ValueError, match="label 30 is outside 0 to 29"):
+        build()(annotations=torch.zeros(1, 4, 6), labels=torch.tensor([[5, 30]]))
 
 
 # --- masks, order, equations' limits
