@@ -1,7 +1,8 @@
 """One sentence pair and its alignment matrix, as a plain value that can be drawn, saved and read back.
 
 Shapes: S source tokens, T target tokens. Row t of the weights belongs to target token t (the paper's alpha_t) and says
-how much each source token contributed to the context vector from which that token was predicted.
+how much each source token contributed to the context vector from which that token was predicted, or, in models whose
+state has read the word before it attends (Luong's content-based scores), to the one after.
 """
 
 import json

@@ -16,11 +16,11 @@ def align(
     """The attention of a model's predictions, aligned with its tokens; of a captioner, with regions of its pictures.
 
     For translation models, those of transformers included, the options are those of `align_seq2seq`: `targets`,
-    `num_beams`, `batch_size`, `kind`, `layer`, `head`, `truncation` and the keywords of `generate`.
+    `num_beams`, `batch_size`, `kind`, `layer`, `head`, `shift`, `truncation` and the keywords of `generate`.
 
     ```python
     (alignment,) = align(model, tokenizer, ["Guten Tag"], num_beams=5)
-    alignment.weights          # (target tokens, source tokens), rows sum to 1
+    alignment.weights          # (target tokens, source tokens); rows sum to 1, but for local-p
     alignment.plot("tag.png")
 
     (heads,) = align(model, tokenizer, ["Guten Tag"], kind="encoder", layer=4, head="all")  # a Transformer's

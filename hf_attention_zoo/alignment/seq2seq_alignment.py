@@ -1,7 +1,9 @@
 """Alignments of sequence-to-sequence models: translate, read the translation once more, keep the attention.
 
 The second reading is teacher-forced: the weights are those of the returned sequence itself, also where beams crossed
-on the way, and row t is the row from which target token t was predicted.
+on the way. Row t is the one that tells what target token t stands for. Mostly that is the row from which the token was
+predicted; a model may say that it comes later (`alignment_shift`): Luong's content-based scores are computed from a
+state that has read the word before, and point at the source of that word.
 """
 
 from collections.abc import Sequence
@@ -36,13 +38,15 @@ def align_seq2seq(
     kind: str = "cross",
     layer: int | str = -1,
     head: int | str | Sequence[int] = HEAD_MEAN,
+    shift: int | None = None,
     truncation: bool = False,
     **generate_kwargs: Any,
 ) -> list[Alignment] | list[HeadAlignment]:
     """Translate texts and return each with its alignment matrix.
 
     The end-of-sentence mark is kept on both axes (on the target axis if the search reached it), padding is cut off on
-    whichever side it was. Each row sums to 1. The model is put in evaluation mode for the call and then back.
+    whichever side it was. Each row sums to 1, or less with Luong's local-p, whose Gaussian is not normalised again.
+    The model is put in evaluation mode for the call and then back.
 
     Args:
         texts: one text or several.
@@ -57,6 +61,9 @@ def align_seq2seq(
         head: attention head of that layer, or "mean" over its heads, the default. A recurrent model has exactly one.
             "all", or a list of heads, gives a `HeadAlignment` in place of each `Alignment`: the weights of these
             heads apart, drawn as two columns of tokens joined by lines.
+        shift: steps from the prediction of a target token to its row of "cross", 0 or 1; None for the model's own
+            (`alignment_shift`, 0 where it says nothing). 0 gives the rows from which the tokens were predicted. The
+            end mark, which no step reads, always has that row.
         truncation: cut texts at the tokenizer's `model_max_length`.
         generate_kwargs: for `generate`; without a length anywhere, at most 256 tokens are written.
 
@@ -77,6 +84,7 @@ def align_seq2seq(
         if generate_kwargs or num_beams != 1:
             extra = ", ".join([*(["num_beams"] if num_beams != 1 else []), *generate_kwargs])
             raise ValueError(f"targets are given, so nothing is searched; leave out {extra}")
+    shift = _checked_shift(model, shift, kind)
     sentences = encode_sources(model, tokenizer, sources, truncation=truncation)
     options = with_length_limit(model, {"num_beams": num_beams, **generate_kwargs})
     alignments: list[Alignment | HeadAlignment | None] = [None] * len(sentences)
@@ -90,10 +98,11 @@ def align_seq2seq(
             else:
                 rows = _target_ids(tokenizer, [wanted[index] for index in indices])
                 sequences = _with_start_token(model, tokenizer, rows)
-            weights = attention_weights(model, inputs, sequences[:, :-1], kind=kind, layer=layer, head=head).cpu()
+            read = sequences[:, : sequences.shape[1] - 1 + shift]
+            weights = attention_weights(model, inputs, read, kind=kind, layer=layer, head=head).cpu()
             real = inputs["attention_mask"].bool().cpu()
             for place, index in enumerate(indices):
-                attending = real[place] if kind == "encoder" else torch.arange(len(rows[place]))
+                attending = real[place] if kind == "encoder" else _steps(model, rows[place], shift)
                 attended = torch.arange(len(rows[place])) if kind == "decoder" else real[place]
                 matrix = weights[place][..., attending, :][..., attended]
                 target_text = None if wanted is None else wanted[index]
@@ -131,10 +140,34 @@ def _alignment(
     }
 
 
+def _steps(model: PreTrainedModel, ids: list[int], shift: int) -> torch.Tensor:
+    """The step whose weights belong to each target token, (T)."""
+    steps = torch.arange(len(ids)) + shift
+    if ids and ids[-1] in _end_marks(model):
+        steps[-1] -= shift
+    return steps
+
+
+def _checked_shift(model: PreTrainedModel, shift: int | None, kind: str) -> int:
+    if kind != "cross":
+        if shift:
+            raise ValueError(f"shift={shift!r} moves the rows of kind='cross'; leave it out with kind={kind!r}")
+        return 0
+    if shift is None:
+        return getattr(model, "alignment_shift", 0)
+    if isinstance(shift, bool) or shift not in (0, 1):
+        raise ValueError(f"shift={shift!r}; give 0, 1, or None for the model's own")
+    return shift
+
+
+def _end_marks(model: PreTrainedModel) -> set[int | None]:
+    end = model.generation_config.eos_token_id
+    return set(end) if isinstance(end, (list, tuple)) else {end}
+
+
 def _until_end(model: PreTrainedModel, ids: list[int]) -> list[int]:
     """The generated ids up to and with the first end-of-sentence mark; what follows is padding."""
-    end = model.generation_config.eos_token_id
-    ends = set(end) if isinstance(end, (list, tuple)) else {end}
+    ends = _end_marks(model)
     for index, token in enumerate(ids):
         if token in ends:
             return ids[: index + 1]

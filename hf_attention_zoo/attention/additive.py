@@ -10,6 +10,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from hf_attention_zoo.attention.attention_base import AttendedSource, Attention, masked_softmax
+from hf_attention_zoo.attention.chunked_scores import chunked_scores, queries_at_a_time
 from hf_attention_zoo.recurrent.weight_tape import WeightTape, in_autocast_dtype
 
 HALF_PRECISION = (torch.float16, torch.bfloat16)
@@ -186,7 +187,9 @@ class OpenAdditive(NamedTuple):
 
 
 class AdditiveAttention(Attention):
-    """score(s, h) = v^T tanh(W_a s + U_a h + b).
+    """score(s, h) = v^T tanh(W_a s + U_a h + b), some queries at a time.
+
+    However many queries there are, only a chunk of the (queries, source, size) tensor exists at once, in backward too.
 
     Args:
         query_size: Q, the size of the decoder state s.
@@ -205,7 +208,10 @@ class AdditiveAttention(Attention):
         return self.key_projection(values)
 
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
-        return self.score_projected(self.query_projection(query), keys)
+        projected = self.query_projection(query)  # W_a s, (B, N, A)
+        if projected.shape[1] <= queries_at_a_time(keys) or torch.compiler.is_compiling():
+            return self.score_projected(projected, keys)
+        return chunked_scores(projected, keys, self.score_vector)
 
     def score_projected(self, query: Tensor, keys: Tensor) -> Tensor:
         """Scores of a query that W_a was already applied to: (B, N, A), (B, S, A) -> (B, N, S)."""

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from hf_attention_zoo.attention.additive import AdditiveAttention
-from hf_attention_zoo.attention.chunked_scores import chunked_scores, queries_at_a_time
 
 
 class ConcatAttention(AdditiveAttention):
-    """score(h, s) = v_a^T tanh(W_h h + W_s s), some queries at a time.
-
-    However many queries there are, only a chunk of the (queries, source, size) tensor exists at once, in backward too.
+    """score(h, s) = v_a^T tanh(W_h h + W_s s).
 
     Args:
         query_size: Q.
@@ -45,9 +41,3 @@ class ConcatAttention(AdditiveAttention):
                     "the two must be equal"
                 )
             self.key_projection = nn.Identity()
-
-    def score(self, query: Tensor, keys: Tensor) -> Tensor:
-        projected = self.query_projection(query)  # W_h h, (B, N, A)
-        if projected.shape[1] <= queries_at_a_time(keys) or torch.compiler.is_compiling():
-            return self.score_projected(projected, keys)
-        return chunked_scores(projected, keys, self.score_vector)

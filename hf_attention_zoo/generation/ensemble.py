@@ -167,13 +167,13 @@ class TranslationEnsemble(PreTrainedModel, ZooGenerationMixin):
         )
 
     @property
-    def unknown_word_alignment_shift(self) -> int:
+    def alignment_shift(self) -> int:
         """That of the members, see `LuongForConditionalGeneration`; 0 for models that say nothing.
 
         Raises:
             ValueError: if members disagree, since their averaged alignment belongs to no one word.
         """
-        shifts = {getattr(member, "unknown_word_alignment_shift", 0) for member in self.members}
+        shifts = {getattr(member, "alignment_shift", 0) for member in self.members}
         if len(shifts) > 1:
             raise ValueError(
                 f"the members' alignments explain words {sorted(shifts)} steps after their prediction; unknown words "

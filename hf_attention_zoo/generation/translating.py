@@ -97,7 +97,7 @@ def decode_sequences(
         return texts
     chosen = {name: tensor[rows] for name, tensor in inputs.items()}
     # In some models the row that explains a word is the one of the step after its prediction: one step more is run.
-    shift = getattr(model, "unknown_word_alignment_shift", 0)
+    shift = getattr(model, "alignment_shift", 0)
     inputs_read = sequences[rows, : sequences.shape[1] - 1 + shift]
     weights = cross_attention(model, chosen, inputs_read)[:, shift:].cpu()
     real = chosen["attention_mask"].bool().cpu()

@@ -140,7 +140,7 @@ def test_members_that_do_not_fit_are_refused() -> None:
 
 
 def test_shift_of_unknown_words_is_the_members_if_they_agree() -> None:
-    assert TranslationEnsemble([luong(1), luong(2)]).unknown_word_alignment_shift == 1
+    assert TranslationEnsemble([luong(1), luong(2)]).alignment_shift == 1
     location = luong(3, attention_score="location", attention_window="global", location_max_length=9)
     with pytest.raises(ValueError, match=r"\[0, 1\] steps after"):
-        _ = TranslationEnsemble([luong(1), location]).unknown_word_alignment_shift
+        _ = TranslationEnsemble([luong(1), location]).alignment_shift

@@ -235,8 +235,8 @@ class LuongForConditionalGeneration(TranslationHead, LuongPreTrainedModel, ZooGe
         self.post_init()
 
     @property
-    def unknown_word_alignment_shift(self) -> int:
-        """Steps between the prediction of a word and the alignment that tells which source word it stands for.
+    def alignment_shift(self) -> int:
+        """Steps between the prediction of a word and the weights that tell which source word it stands for.
 
         A content-based score is computed from a state that has read y_{t-1}, and tends to point at the source of that
         word: y_t is explained one step later, when it is the input (shift 1; the end symbol needs none). The location

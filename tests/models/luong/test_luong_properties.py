@@ -195,10 +195,10 @@ def test_location_score_ignores_what_the_words_are_and_where_pads_stand() -> Non
 
 
 def test_unknown_words_are_explained_one_step_later_by_content_and_at_once_by_location() -> None:
-    assert build("location", "global", True).unknown_word_alignment_shift == 0
+    assert build("location", "global", True).alignment_shift == 0
     for score, window, feed in SETTINGS:
         if score != "location":
-            assert build(score, window, feed).unknown_word_alignment_shift == 1
+            assert build(score, window, feed).alignment_shift == 1
 
 
 @pytest.mark.parametrize("setting", SETTINGS, **IDS)
