@@ -17,6 +17,7 @@ from hf_attention_zoo.training.optimizers import check_optimizer
 from hf_attention_zoo.training.release_schedules import RELEASE_SCHEDULES
 
 LOSS_SCALES = ("token_mean", "batch_sum", "sentence_mean")
+POOL_ORDERS = ("shortest_first", "shuffled")
 
 
 @dataclass
@@ -178,6 +179,15 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
         default=None,
         metadata={"help": "Sort the pairs of this many batches by length and cut batches from them (the paper: 20)."},
     )
+    pool_order: str = field(
+        default="shortest_first",
+        metadata={
+            "help": "With pool_batches: each pool from its shortest batch to its longest, the same every epoch (the "
+            "code of Bahdanau et al. and Cho et al.), or shuffled, cut anew every epoch. Batches of "
+            "max_tokens_per_batch are always shuffled.",
+            "choices": POOL_ORDERS,
+        },
+    )
     loss_scale: str = field(
         default="token_mean",
         metadata={
@@ -260,6 +270,8 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
         super().__post_init__()
         if self.loss_scale not in LOSS_SCALES:
             raise ValueError(f"loss_scale={self.loss_scale!r}; it is one of {', '.join(LOSS_SCALES)}")
+        if self.pool_order not in POOL_ORDERS:
+            raise ValueError(f"pool_order={self.pool_order!r}; it is one of {', '.join(POOL_ORDERS)}")
         if self.optimizer is not None:
             check_optimizer(self.optimizer)
         for name in ("max_tokens_per_batch", "pool_batches", "early_stopping_patience", "average_last_checkpoints"):

@@ -95,6 +95,7 @@ class RunPlan:
             "seed": training.seed,
             "max_tokens_per_batch": training.max_tokens_per_batch,
             "pool_batches": training.pool_batches,
+            "pool_order": training.pool_order,
             "global_batch": training.train_batch_size * training.gradient_accumulation_steps * training.world_size,
             "optimizer": training.optimizer or str(training.optim),
             "learning_rate": training.learning_rate,
@@ -108,6 +109,7 @@ class RunPlan:
             "freeze_word_vectors": None,
             "data": {name: value for name, value in data.items() if name not in EVALUATION_FIELDS},
             "objective": {},
+            "pool_order": "shortest_first",
         }
 
 

@@ -200,8 +200,8 @@ class ZooTrainer(Trainer):
             pool_batches=pool * replicas,
             num_replicas=replicas,
             seed=seed,
-            order="shortest_first",
-            reshuffle_each_epoch=False,
+            order=self.args.pool_order,
+            reshuffle_each_epoch=self.args.pool_order == "shuffled",
         )
 
     def _get_dataloader(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from training_runs import StopAt, losses, train
+from training_runs import PAPER_FLAGS, StopAt, losses, train
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from hf_attention_zoo.training.entry_point import main
@@ -83,6 +83,20 @@ def test_a_stopped_run_goes_on_to_the_same_losses(
     first = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "whole").state_dict()
     second = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "parts").state_dict()
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+@pytest.mark.parametrize("architecture", PAPER_FLAGS)
+def test_a_stopped_run_of_a_paper_s_recipe_goes_on_to_the_same_losses(tiny_run: Arguments, architecture: str) -> None:
+    flags = (*PAPER_FLAGS[architecture], "--num_train_epochs", "2", "--per_device_train_batch_size", "10")
+    flags = (*flags, "--config.dropout", "0.2")
+    whole = train(tiny_run(*flags, architecture=architecture, folder="whole"))
+    rates = [entry["learning_rate"] for entry in whole.log_history if "learning_rate" in entry]
+    assert len(set(rates)) > 1 or "--halve_learning_rate_from" not in flags
+    steps = whole.facts["steps"] // 2 + 2
+    with pytest.raises(TrainingStopped, match=f"step {steps}"):
+        train(tiny_run(*flags, architecture=architecture, folder="parts"), StopAt(steps))
+    rest = train(tiny_run(*flags, architecture=architecture, folder="parts"))
+    assert losses(rest) == losses(whole)
 
 
 def test_an_unfinished_run_is_not_continued_with_other_settings(tiny_run: Arguments) -> None:

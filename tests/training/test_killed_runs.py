@@ -25,15 +25,16 @@ def log_of(folder: Path) -> list[tuple[int, float]]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["rnnsearch", "luong", "transformer2017"])
 def test_kill_minus_nine_and_rerun_give_the_losses_of_an_undisturbed_run(
-    tiny_run: Callable[..., list[str]], tmp_path: Path
+    tiny_run: Callable[..., list[str]], tmp_path: Path, architecture: str
 ) -> None:
     flags = ("--max_tokens_per_batch", "60", "--num_train_epochs", "20", "--config.dropout", "0.2")
     saves = ("--save_strategy", "steps", "--save_steps", "11", "--save_total_limit", "2")
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
 
     def start(folder: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, str(SCRIPT), *tiny_run(*flags, *saves, folder=folder)]
+        command = [sys.executable, str(SCRIPT), *tiny_run(*flags, *saves, folder=folder, architecture=architecture)]
         return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     assert start("whole").wait(timeout=600) == 0

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from training_runs import PAPER_FLAGS
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
+
 Arguments = Callable[..., list[str]]
 
 
@@ -74,6 +76,22 @@ def test_two_processes_give_the_losses_of_one_with_the_doubled_batch(
     assert scores[1]["results"]["perplexity_per_token"] == pytest.approx(
         scores[0]["results"]["perplexity_per_token"], rel=1e-2
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", PAPER_FLAGS)
+def test_two_processes_give_the_losses_of_one_under_the_recipe_of_each_paper(
+    tiny_run: Arguments, tmp_path: Path, architecture: str
+) -> None:
+    flags = (*PAPER_FLAGS[architecture], "--max_train_samples", "48", "--max_steps", "6", "--save_steps", "6")
+    for folder, processes, size in (("one", 1, 8), ("two", 2, 4)):
+        batch = ("--per_device_train_batch_size", str(size))
+        launch("train.py", tiny_run(*flags, *batch, architecture=architecture, folder=folder), processes)
+    assert facts(tmp_path / "two")["processes"] == 2
+    one, two = history(tmp_path / "one"), history(tmp_path / "two")
+    for (loss, norm), (other_loss, other_norm) in zip(one, two, strict=True):
+        assert other_loss == pytest.approx(loss, rel=1e-4)
+        assert other_norm == pytest.approx(norm, rel=1e-3)
 
 
 @pytest.mark.slow

@@ -236,6 +236,19 @@ def test_fixed_batches_come_from_sorted_pools(tmp_path: Path) -> None:
     assert widths[:4] == sorted(widths[:4]) and widths[4:] == sorted(widths[4:])
 
 
+def test_pools_can_be_shuffled_and_are_cut_anew_every_epoch(tmp_path: Path) -> None:
+    trainer = build(tmp_path, pairs(40), per_device_train_batch_size=5, pool_batches=4, pool_order="shuffled")
+    loader, epochs = trainer.get_train_dataloader(), []
+    for epoch in range(2):
+        loader.set_epoch(epoch)
+        epochs.append([batch["labels"].tolist() for batch in loader])
+    assert all(len(batches) == 8 for batches in epochs)
+    widths = [max(map(len, batch)) for batch in epochs[0]]
+    assert widths[:4] != sorted(widths[:4]) or widths[4:] != sorted(widths[4:])
+    first, second = ({tuple(map(tuple, batch)) for batch in batches} for batches in epochs)
+    assert first != second
+
+
 def test_every_parameter_gets_a_gradient(tmp_path: Path) -> None:
     trainer = build(tmp_path, pairs(6))
     loss, _ = summed_loss(trainer.model, trainer.train_dataset)

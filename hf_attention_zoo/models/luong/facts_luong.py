@@ -96,6 +96,7 @@ def _paper(description: str, config: dict[str, Any], epochs: int, halve_from: fl
             "max_grad_norm": 5.0,
             "per_device_train_batch_size": 128,
             "pool_batches": 100,
+            "pool_order": "shuffled",
             "halve_learning_rate_from": halve_from,
             "halve_learning_rate_every": 1.0,
             "weight_decay": 0.0,

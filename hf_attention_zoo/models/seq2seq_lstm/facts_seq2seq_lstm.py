@@ -73,6 +73,7 @@ RECIPES: dict[str, dict[str, Any]] = {
             "max_grad_norm": 5.0,
             "per_device_train_batch_size": 128,
             "pool_batches": 20,
+            "pool_order": "shuffled",
             "halve_learning_rate_from": 5.0,
             "halve_learning_rate_every": 0.5,
             "weight_decay": 0.0,
