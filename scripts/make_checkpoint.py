@@ -12,15 +12,18 @@ import argparse
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import torch
 import transformers
 
 import hf_attention_zoo
+from hf_attention_zoo.alignment.sentence_projection import project_sentences
+from hf_attention_zoo.data.loading import load_data
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.evaluation.evaluator_table import evaluator_for
 from hf_attention_zoo.evaluation.saved_model import load_checkpoint, load_reader, saved_auto_class
-from hf_attention_zoo.hub.cards import write_card
+from hf_attention_zoo.hub.cards import SENTENCES_FILE, write_card
 
 LIMIT_MB = 10.0
 
@@ -79,6 +82,8 @@ def main() -> None:
         beams = {"num_beams": model.generation_config.num_beams or 1} if model.config.is_encoder_decoder else {}
         (alignment,) = hf_attention_zoo.align(model, reader, [text], **beams)
         alignment.plot(options.out / "alignment.png")
+    elif hasattr(model, "sentence_vectors"):
+        project_sentences(model, reader, drawn_sentences(metrics["dataset"])).plot(options.out / SENTENCES_FILE)
     example = (
         f"{options.out.name}/{Path(options.example).name}" if hasattr(reader, "image_processor") else options.example
     )
@@ -95,6 +100,13 @@ def main() -> None:
         facts |= {"data_licence": sample.licence, "data_source": sample.source, "limits": sample.dataset_card}
     (options.out / "facts.json").write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"{write_card(options.out)}, {size:.1f} MB of weights")
+
+
+def drawn_sentences(dataset: dict[str, Any], number: int = 10) -> list[str]:
+    """The first sentences of the test split that have four to seven words."""
+    languages = {name: dataset[name] for name in ("source_lang", "target_lang") if dataset.get(name)}
+    rows = load_data(dataset["name"], **languages)["test"]["source"]
+    return [text for text in dict.fromkeys(rows) if 4 <= len(text.split()) <= 7][:number]
 
 
 if __name__ == "__main__":

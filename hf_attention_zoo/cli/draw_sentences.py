@@ -1,6 +1,7 @@
 """`attention-zoo sentence-vectors FOLDER`."""
 
 import argparse
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -41,8 +42,8 @@ def main(argv: Sequence[str]) -> int:
     silence_libraries()
     model, tokenizer = load_checkpoint(options.folder)
     choices = {} if options.part is None else {"part": options.part}
-    if choices and model.config.model_type != "seq2seq_lstm":
-        raise ValueError(f"--part is for seq2seq_lstm; {model.config.model_type} has one vector at most")
+    if choices and "part" not in inspect.signature(getattr(model, "sentence_vectors", len)).parameters:
+        raise ValueError(f"--part chooses among several states; {model.config.model_type} has one vector at most")
     made = project_sentences(model, tokenizer, texts, batch_size=options.batch_size, **choices)
     if Path(options.output).suffix.lower() == ".json":
         made.to_json(options.output)

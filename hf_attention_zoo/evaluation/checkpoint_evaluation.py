@@ -38,6 +38,7 @@ DECODING_FIELDS = (
     "do_sample",
     "max_length",
     "max_new_tokens",
+    "max_length_beyond_source",
     "no_repeat_ngram_size",
     "repetition_penalty",
 )
@@ -67,6 +68,9 @@ def negative_log_likelihood(
 def decoding_settings(model: Any, given: dict[str, Any]) -> dict[str, Any]:
     """What the search was told, by the model's generation config and by this call."""
     settings = {**model.generation_config.to_diff_dict(), **given}
+    if settings.get("max_length_beyond_source") is not None:  # it holds where the call gives no other limit
+        unused = "max_length" if not given.keys() & {"max_length", "max_new_tokens"} else "max_length_beyond_source"
+        settings.pop(unused, None)
     shown = {name: settings[name] for name in DECODING_FIELDS if settings.get(name) is not None}
     return {"num_beams": 1, **shown, **{name: value for name, value in given.items() if name not in shown}}
 

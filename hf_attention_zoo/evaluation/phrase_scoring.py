@@ -36,8 +36,14 @@ def score(
         truncation: cut texts at the tokenizer's `model_max_length`.
 
     Raises:
-        ValueError: a text that is no string, sides of different length, or a pair beyond the model's positions.
+        ValueError: a model that does not translate, a text that is no string, sides of different length, or a pair
+            beyond the model's positions.
     """
+    if not getattr(model.config, "is_encoder_decoder", False):
+        raise ValueError(
+            f"{type(model).__name__} has no p(target | source); give a sequence-to-sequence model, such as one that "
+            "`attention-zoo list` shows with the task translation"
+        )
     sources, targets = checked_texts(sources, "sources"), checked_texts(targets, "targets")
     if len(sources) != len(targets):
         raise ValueError(f"{len(sources)} sources and {len(targets)} targets; give one target for each source")

@@ -64,7 +64,7 @@ def translate(
     check_generate_kwargs(generate_kwargs)
     entries = checked_dictionary(replace_unknown, dictionary)
     if replace_unknown:
-        check_can_replace(tokenizer)
+        check_can_replace(model, tokenizer)
     sentences = encode_sources(model, tokenizer, sources, truncation=truncation)
     generate_kwargs = with_length_limit(model, generate_kwargs)
     translations = [""] * len(sentences)

@@ -14,9 +14,10 @@ from os import PathLike
 from pathlib import Path
 
 import torch
-from transformers import PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from hf_attention_zoo.generation.source_text import SourceSentence, Word
+from hf_attention_zoo.registry import list_architectures
 
 Dictionary = Mapping[str, str] | str | PathLike[str] | None
 
@@ -64,8 +65,15 @@ def checked_dictionary(replace_unknown: bool, dictionary: Dictionary) -> dict[st
     return load_dictionary(dictionary)
 
 
-def check_can_replace(tokenizer: PreTrainedTokenizerBase) -> None:
-    """Raise unless the tokenizer has an unknown token and tells which characters a token covers."""
+def check_can_replace(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    """Raise unless the model attends, and the tokenizer has an unknown token and tells what a token covers."""
+    model_type = getattr(getattr(model, "config", None), "model_type", None)
+    if any(row.model_type == model_type and row.aligner is None for row in list_architectures()):
+        raise ValueError(
+            f"replace_unknown=True copies the source word that the model attended to; {type(model).__name__} attends "
+            "to none"
+        )
+    _ = getattr(model, "alignment_shift", 0)  # an ensemble whose members disagree says so
     if tokenizer.unk_token_id is None:
         raise ValueError("replace_unknown=True: this tokenizer has no unknown token, so there is nothing to replace")
     if not getattr(tokenizer, "is_fast", False):

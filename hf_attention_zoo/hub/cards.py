@@ -129,6 +129,12 @@ BASELINES = {
     "tfidf_cosine": "the cosine of tf-idf weights and a threshold",
 }
 
+SENTENCES_FILE = "sentences.png"
+SENTENCES = (
+    "Held-out sentences as points: the model keeps one vector of each, drawn in the plane of their first two "
+    "principal components (`attention-zoo sentence-vectors`)."
+)
+
 HUB_LICENCES = frozenset(
     licence
     for line in """
@@ -525,11 +531,13 @@ def results_by_group(checkpoint: Checkpoint) -> str:
 
 
 def picture(checkpoint: Checkpoint) -> str:
-    """The alignment picture, if the folder holds one."""
-    if not (checkpoint.folder / "alignment.png").is_file():
-        return ""
-    title, shown = wording_of(checkpoint.task).picture
-    return f"## What it attends to\n\n![{title}](alignment.png)\n\n{shown}".rstrip()
+    """The picture that the folder holds: where the model attended, or its sentence vectors if it does not attend."""
+    if (checkpoint.folder / "alignment.png").is_file():
+        title, shown = wording_of(checkpoint.task).picture
+        return f"## What it attends to\n\n![{title}](alignment.png)\n\n{shown}".rstrip()
+    if (checkpoint.folder / SENTENCES_FILE).is_file():
+        return f"## What it makes of a sentence\n\n![Held-out sentences as points]({SENTENCES_FILE})\n\n{SENTENCES}"
+    return ""
 
 
 def training(checkpoint: Checkpoint) -> str:

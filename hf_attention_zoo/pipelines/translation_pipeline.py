@@ -94,7 +94,7 @@ class TranslationPipeline(Pipeline):
             "clean_up_tokenization_spaces": clean_up_tokenization_spaces,
         }
         if replace_unknown:
-            check_can_replace(self.tokenizer)
+            check_can_replace(self.model, self.tokenizer)
         return _given(encoding), _given(search), _given(output)
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:

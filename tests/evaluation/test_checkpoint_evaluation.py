@@ -8,7 +8,13 @@ import pytest
 import sacrebleu
 import torch
 
-from hf_attention_zoo.evaluation.checkpoint_evaluation import evaluate_checkpoint, load_checkpoint, main, summary
+from hf_attention_zoo.evaluation.checkpoint_evaluation import (
+    decoding_settings,
+    evaluate_checkpoint,
+    load_checkpoint,
+    main,
+    summary,
+)
 from hf_attention_zoo.generation.translating import translate
 
 
@@ -62,6 +68,14 @@ def test_without_a_data_set_that_of_the_training_is_taken(saved_folder: Path, pa
     metrics = evaluate_checkpoint(folder)
     assert metrics["dataset"]["rows"] == 3 and metrics["dataset"]["max_words"] == 4
     assert json.loads((folder / "metrics.json").read_text())["dataset"]["rows"] == 3
+
+
+def test_the_settings_are_those_that_the_search_obeys(saved_folder: Path) -> None:
+    model, _ = load_checkpoint(saved_folder)
+    model.generation_config.max_length_beyond_source = 50
+    assert decoding_settings(model, {}) == {"num_beams": 1, "max_length_beyond_source": 50}
+    assert decoding_settings(model, {"max_new_tokens": 7})["max_new_tokens"] == 7
+    assert "max_length_beyond_source" not in decoding_settings(model, {"max_new_tokens": 7})
 
 
 def test_the_command_takes_decoding_settings(

@@ -51,6 +51,12 @@ def word_by_word(model: Any, tokenizer: TranslationTokenizer, source: str, targe
     return total
 
 
+def test_a_model_that_does_not_translate_is_refused(tokenizer: TranslationTokenizer) -> None:
+    row = get_architecture("bert2018")
+    with pytest.raises(ValueError, match="BERT2018ForMaskedLM has no p\\(target"):
+        score(row.model_classes["AutoModelForMaskedLM"](row.tiny_config()), tokenizer, ["haus"], ["house"])
+
+
 def test_scores_are_sums_over_words_in_the_order_of_the_pairs(model: Any, tokenizer: TranslationTokenizer) -> None:
     wanted = [word_by_word(model, tokenizer, *pair) for pair in zip(SOURCES, TARGETS, strict=True)]
     for batch_size in (1, 2, 64):

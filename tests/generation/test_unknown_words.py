@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from transformers import pipeline
 
-from hf_attention_zoo import TranslationTokenizer, align, translate
+from hf_attention_zoo import TranslationTokenizer, align, get_architecture, translate
 from hf_attention_zoo.generation.source_text import SourceSentence, encode_sources
 from hf_attention_zoo.generation.unknown_words import decode_replacing_unknown, load_dictionary
 
@@ -138,6 +139,19 @@ def test_after_any_search_the_row_of_the_very_token_decides(tiny_translator, num
     assert len(copied) > 3
     assert result == [translate(model, tokenizer, text, replace_unknown=True, **options)[0] for text in texts]
     assert translate(model, tokenizer, texts, **options) == [""] * 4
+
+
+@pytest.mark.parametrize("model_type", ["seq2seq_lstm", "rnn_encoder_decoder"])
+def test_a_model_that_attends_to_no_word_is_refused_before_the_search(tiny_translator, model_type: str) -> None:
+    _, tokenizer = tiny_translator
+    row = get_architecture(model_type)
+    config = row.tiny_config()
+    config.vocab_size, config.decoder_vocab_size = len(tokenizer), tokenizer.target_vocab_size
+    model = row.model_classes["AutoModelForSeq2SeqLM"](config)
+    with pytest.raises(ValueError, match="attends to none"):
+        translate(model, tokenizer, ["katze"], replace_unknown=True)
+    with pytest.raises(ValueError, match="attends to none"):
+        pipeline("translation", model=model, tokenizer=tokenizer)("katze", replace_unknown=True)
 
 
 def test_the_same_words_are_copied_on_both_padding_sides(tiny_translator) -> None:

@@ -90,6 +90,13 @@ def test_full_card_has_every_section_and_no_placeholder(recorded_checkpoint: Pat
     assert "![" in card and "(alignment.png)" in card
 
 
+def test_sentences_are_shown_where_there_is_no_attention(recorded_checkpoint: Path) -> None:
+    (recorded_checkpoint / "alignment.png").rename(recorded_checkpoint / "sentences.png")
+    card = build_card(recorded_checkpoint)
+    assert "What it makes of a sentence" in headings(card) and "What it attends to" not in headings(card)
+    assert "(sentences.png)" in card and "(alignment.png)" not in card
+
+
 def test_bare_checkpoint_gets_a_short_card_that_says_it_was_not_evaluated(checkpoint: Path) -> None:
     card = build_card(checkpoint)
     assert headings(card) == ["How to use it", "Results", "The paper"]
