@@ -63,7 +63,10 @@ class InterfaceAttention(MultiHeadAttention):
     ) -> tuple[Tensor, Tensor | None]:
         attend = scaled_dot_product
         if not with_weights:  # other kernels keep their weights to themselves
-            attend = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, scaled_dot_product)
+            kernel = self.config._attn_implementation
+            if mask is not None and mask.ndim == 4 and "flash" in (kernel or ""):
+                kernel = "sdpa"  # flash kernels take no mask of queries and keys
+            attend = ALL_ATTENTION_FUNCTIONS.get_interface(kernel, scaled_dot_product)
         dropout = self.dropout if self.training else 0.0
         return attend(self, query, keys, values, mask, scaling=self.scaling, dropout=dropout)
 

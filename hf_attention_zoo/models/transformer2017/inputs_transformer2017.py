@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch
@@ -46,6 +47,18 @@ class SharedTable(TwoVocabularies):
 def check_ids(side: str, ids: Tensor) -> None:
     """Ids of a side are (rows, positions) with at least one row and one position, or ValueError."""
     check_vectors(side, ids[..., None])
+
+
+def cross_masking(config: Any) -> Any:
+    """The config by which the source's mask is made: that of sdpa for flash kernels.
+
+    transformers leaves out pads there by one mask for queries and keys, but target and source have their own.
+    """
+    if "flash" not in (config._attn_implementation or ""):
+        return config
+    exact = copy.copy(config)
+    exact._attn_implementation = "sdpa"
+    return exact
 
 
 def target_mask(real: Tensor, vectors: Tensor, first: int | Tensor) -> Tensor:

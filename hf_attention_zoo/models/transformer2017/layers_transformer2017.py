@@ -83,10 +83,10 @@ class DecoderLayer(GradientCheckpointingLayer):
         source: Tensor | None,
         mask: Tensor | None,
         source_mask: Tensor | None,
-        cache: SharedSourceCache | None = None,
         with_weights: bool = False,
         packing: Packing | None = None,
         source_packing: Packing | None = None,
+        cache: SharedSourceCache | None = None,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """(N, T, D) states and (B, S, D) source states -> (N, T, D) and, on request, both kinds of weights.
 

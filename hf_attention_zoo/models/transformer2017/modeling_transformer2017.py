@@ -42,6 +42,7 @@ from hf_attention_zoo.models.transformer2017.configuration_transformer2017 impor
 from hf_attention_zoo.models.transformer2017.inputs_transformer2017 import (
     SharedTable,
     check_ids,
+    cross_masking,
     target_mask,
 )
 from hf_attention_zoo.models.transformer2017.layers_transformer2017 import DecoderLayer, EncoderLayer
@@ -236,7 +237,7 @@ class Transformer2017Decoder(TokenStack):
         source_mask = None
         if encoder_attention_mask is not None:
             queries = states.view(sources, -1, states.shape[-1])
-            source_mask = create_bidirectional_mask(masking, queries, encoder_attention_mask)
+            source_mask = create_bidirectional_mask(cross_masking(masking), queries, encoder_attention_mask)
         packing = source_packing = None
         if not with_weights and not with_states:
             if cache is None:
@@ -249,7 +250,9 @@ class Transformer2017Decoder(TokenStack):
             source = source_packing.pack(source)
         seen, self_weights, cross_weights = [states], [], []
         for layer in self.layers:
-            states, *weights = layer(states, source, mask, source_mask, cache, with_weights, packing, source_packing)
+            states, *weights = layer(
+                states, source, mask, source_mask, with_weights, packing, source_packing, cache=cache
+            )
             seen.append(states)
             self_weights.append(weights[0])
             cross_weights.append(weights[1])

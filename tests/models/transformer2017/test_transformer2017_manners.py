@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from transformers import EncoderDecoderCache, StaticCache
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from hf_attention_zoo import Transformer2017Config, Transformer2017ForConditionalGeneration
 
@@ -141,6 +142,52 @@ def test_gradient_checkpointing_gives_the_same_gradients_with_packed_rows() -> N
         gradients.append([parameter.grad.clone() for parameter in model.parameters()])
     for other in gradients[1:]:
         torch.testing.assert_close(other, gradients[0])
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_gradient_checkpointing_without_labels_leaves_the_cache_and_no_gradient_out(reentrant: bool) -> None:
+    model, inputs = small_model(dropout=0.0).train(), sources()
+    targets, gradients = torch.randint(4, 40, (3, 6)), []
+    for checkpointing in (False, True):
+        model.zero_grad()
+        if checkpointing:
+            model.activation_checkpointing_enable({"use_reentrant": reentrant})
+        model(**inputs, decoder_input_ids=targets).logits.square().mean().backward()
+        gradients.append([parameter.grad.clone() for parameter in model.parameters()])
+    torch.testing.assert_close(gradients[1], gradients[0])
+
+
+def flash_stand_in(
+    module: nn.Module, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, **kwargs: Any
+) -> tuple[Tensor, None]:
+    """What transformers' flash kernels compute, and their condition: one (B, S) mask for queries and keys."""
+    allowed = torch.ones(query.shape[2], keys.shape[2], dtype=torch.bool)[None, None]
+    if mask is not None:
+        assert mask.ndim == 2 and query.shape[2] in (1, keys.shape[2])
+        allowed = allowed & mask[:, None, None].bool()
+    if getattr(module, "is_causal", False) and query.shape[2] > 1:
+        allowed = allowed & torch.ones_like(allowed[0, 0]).tril(keys.shape[2] - query.shape[2])
+    mixed = nn.functional.scaled_dot_product_attention(query, keys, values, allowed, scale=kwargs["scaling"])
+    return mixed.transpose(1, 2), None
+
+
+def test_with_a_flash_kernel_padded_sources_of_any_length_are_attended_to_exactly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(ALL_ATTENTION_FUNCTIONS._global_mapping, "flash_attention_2", flash_stand_in)
+    model, inputs = small_model(), sources()
+    with torch.no_grad():
+        for length in (1, 4, 7, 9):  # 7: as long as the sources
+            targets, made = torch.randint(4, 40, (3, length)), []
+            for kernel in ("sdpa", "flash_attention_2"):
+                model.config._attn_implementation = kernel
+                made.append(model(**inputs, decoder_input_ids=targets).logits)
+            torch.testing.assert_close(made[1], made[0], rtol=0, atol=1e-5)
+        beams = []
+        for kernel in ("sdpa", "flash_attention_2"):
+            model.config._attn_implementation = kernel
+            beams.append(model.generate(**inputs, num_beams=3, max_new_tokens=8))
+    assert torch.equal(*beams)
 
 
 def test_weights_come_out_whatever_kernel_is_set() -> None:
