@@ -7,6 +7,7 @@ from transformers import DataCollatorForSeq2Seq
 
 from hf_attention_zoo.data.loading import load_data
 from hf_attention_zoo.data.token_budget import pair_lengths
+from hf_attention_zoo.generation.source_text import position_limit
 from hf_attention_zoo.generation.zoo_generation import ZOO_SETTINGS
 from hf_attention_zoo.training.arguments import ModelArguments
 from hf_attention_zoo.training.pair_encoding import ValidationPairs, drop_long_pairs, encode_pairs, texts
@@ -76,6 +77,7 @@ class TranslationTask(TrainingTask):
 
     def trainer(self, model: Any, data: EncodedData, tokenizer: Any, callbacks: list[Any]) -> ZooSeq2SeqTrainer:
         args = self.plan.training
+        check_positions_suffice(model, {"training": data.train, "validation": data.validation})
         self._set_generation_limits(model, data.kept["longest"])
         scored = data.validation is not None and args.predict_with_generate
         return ZooSeq2SeqTrainer(
@@ -100,9 +102,10 @@ class TranslationTask(TrainingTask):
 
     def _set_generation_limits(self, model: Any, longest: int) -> None:
         """Fill in how long translations may get, from the training targets."""
+        most = min(LONGEST_GENERATION, position_limit(model) or LONGEST_GENERATION)
         if self.plan.training.generation_max_length is None:
-            self.plan.training.generation_max_length = min(LONGEST_GENERATION, longest + 8)
-        settings = {"max_length": min(LONGEST_GENERATION, max(64, 2 * longest)), **self.plan.generation}
+            self.plan.training.generation_max_length = min(most, longest + 8)
+        settings = {"max_length": min(most, max(64, 2 * longest)), **self.plan.generation}
         unknown = model.generation_config.update(**settings)
         for name in ZOO_SETTINGS:
             if name in unknown:
@@ -110,3 +113,19 @@ class TranslationTask(TrainingTask):
         if unknown:
             raise ValueError(f"generation settings that do not exist: {', '.join(unknown)}")
         model.generation_config.validate(strict=True)
+
+
+def check_positions_suffice(model: Any, splits: dict[str, Any]) -> None:
+    """Each token of every pair has a position, or ValueError before training; streams are not looked through."""
+    limit = position_limit(model)
+    for name, rows in splits.items():
+        if limit is None or not isinstance(rows, Dataset) or not len(rows):
+            continue
+        longest = pair_lengths(rows).max(0)
+        if longest.max() > limit:
+            number = int((pair_lengths(rows).max(1) > limit).sum())
+            raise ValueError(
+                f"{number:,} {name} pairs have more than {limit} tokens on a side (up to {longest[0]} and "
+                f"{longest[1]}), but the model learns {limit} positions; leave long training pairs out with "
+                "--max_source_length and --max_target_length, or give --config.max_position_embeddings"
+            )

@@ -106,6 +106,15 @@ def test_an_unfinished_run_is_not_continued_with_other_settings(tiny_run: Argume
         train(tiny_run("--max_steps", "9", "--learning_rate", "0.5"))
 
 
+def test_pairs_beyond_learned_positions_are_found_before_training(tiny_run: Arguments) -> None:
+    flags = ("--config.position_encoding", "learned", "--max_steps", "2")
+    with pytest.raises(ValueError, match=r"\d+ training pairs have more than 6 tokens .* learns 6 positions"):
+        train(tiny_run(*flags, "--config.max_position_embeddings", "6", architecture="transformer2017"))
+    enough = ("--config.max_position_embeddings", "12", "--eval_strategy", "epoch")
+    made = train(tiny_run(*flags, *enough, architecture="transformer2017", folder="enough"))
+    assert made.facts["steps"] == 2
+
+
 def test_settings_that_came_later_do_not_stop_a_run_that_began_before(tiny_run: Arguments, tmp_path: Path) -> None:
     flags = ("--max_steps", "4")
     with pytest.raises(TrainingStopped):

@@ -42,6 +42,17 @@ PRE_NORM = (
 
 State = dict[str, Tensor]
 
+# What may stand beside the layers; stored sinusoids, versions and empty buffers are not read.
+_MARIAN_TABLES = (
+    r"final_logits_bias|lm_head\.weight|model\.shared\.weight|"
+    r"model\.(encoder|decoder)\.embed_(tokens|positions)\.weight"
+)
+_FAIRSEQ_TABLES = (
+    r"(encoder|decoder)\.(embed_tokens\.weight|embed_positions\.(weight|_float_tensor)|version)|"
+    r"decoder\.(output_projection\.weight|embed_out)"
+)
+_ANNOTATED_TABLES = r"(src|tgt)_embed\.(0\.lut\.weight|1\.pe)|generator\.proj\.(weight|bias)"
+
 _BART_NAMES = (
     (r"self_attn\.(q|k|v)_proj", r"self_attention.\1_proj"),
     (r"self_attn\.out_proj", "self_attention.o_proj"),
@@ -66,7 +77,7 @@ _ANNOTATED_NAMES = (
 
 
 def load_weights(path: str | os.PathLike[str]) -> tuple[State, dict[str, Any]]:
-    """The tensors of a file and the settings that stand beside them (fairseq's `args`), if any.
+    """The tensors of a file and the settings that stand beside them (fairseq's `args` or `cfg`), if any.
 
     Pickled files are read by torch's `weights_only` loader, which builds tensors, plain containers and argparse
     namespaces and runs nothing else.
@@ -93,7 +104,9 @@ def load_weights(path: str | os.PathLike[str]) -> tuple[State, dict[str, Any]]:
     settings = {}
     if isinstance(content, Mapping) and isinstance(content.get("model"), Mapping):
         given = content.get("args")
-        settings = vars(given) if isinstance(given, argparse.Namespace) else {}
+        if given is None and isinstance(content.get("cfg"), Mapping):  # since fairseq 0.10.2
+            given = content["cfg"].get("model")
+        settings = vars(given) if isinstance(given, argparse.Namespace) else dict(given or {})
         content = content["model"]
     if isinstance(content, Mapping):
         content = content.get("state_dict", content) if "state_dict" in content else content
@@ -147,6 +160,19 @@ def _renamed(state: Mapping[str, Tensor], prefix: str, to: str, names: tuple[tup
     return result
 
 
+def _check_all_used(state: Mapping[str, Tensor], outside: str) -> None:
+    """Every tensor outside of the layers is one that is read, or has no content.
+
+    Raises:
+        ValueError: one is not, and would be lost.
+    """
+    lost = [name for name in state if not re.match(rf"(model\.)?(encoder|decoder)\.layers\.|({outside})$", name)]
+    if lost:
+        raise ValueError(
+            f"{', '.join(sorted(lost)[:5])}: without a counterpart in the paper's model; this network has more than it"
+        )
+
+
 def _check_depths(encoder: int, decoder: int) -> int:
     if encoder != decoder:
         raise ValueError(f"{encoder} encoder layers and {decoder} decoder layers; Transformer2017 has as many of both")
@@ -180,9 +206,13 @@ def convert_marian(state: Mapping[str, Tensor], settings: Mapping[str, Any]) -> 
         state: its `state_dict()`.
         settings: its config as a dictionary.
     """
-    for name in ("normalize_before", "normalize_embedding", "add_final_layer_norm", "add_bias_logits"):
+    for name in ("normalize_before", "add_final_layer_norm"):
         if settings.get(name):
             raise ValueError(f"the Marian config has {name}=True: {PRE_NORM}")
+    for name in ("normalize_embedding", "add_bias_logits"):
+        if settings.get(name):
+            raise ValueError(f"the Marian config has {name}=True; the paper's model has nothing that computes it")
+    _check_all_used(state, _MARIAN_TABLES)
     heads = {settings[f"{side}_attention_heads"] for side in ("encoder", "decoder")}
     widths = {settings[f"{side}_ffn_dim"] for side in ("encoder", "decoder")}
     if len(heads) > 1 or len(widths) > 1:
@@ -256,6 +286,9 @@ def convert_fairseq(
         raise ValueError(f"this fairseq model cannot be converted: {PRE_NORM}")
     if any("layernorm_embedding" in name for name in state):
         raise ValueError("this fairseq model normalises its embeddings (layernorm_embedding); the paper's does not")
+    if settings.get("no_token_positional_embeddings"):
+        raise ValueError("this fairseq model has no positions (no_token_positional_embeddings); the paper's has")
+    _check_all_used(state, _FAIRSEQ_TABLES)
     told = {settings[name] for name in ("encoder_attention_heads", "decoder_attention_heads") if settings.get(name)}
     if len(told) > 1:
         raise ValueError(f"encoder and decoder have different numbers of heads, {sorted(told)}; one number here")
@@ -336,6 +369,7 @@ def convert_annotated(
         raise ValueError(f"this model has the Annotated Transformer's final norms: {PRE_NORM}")
     if heads is None:
         raise ValueError("weights do not show how many heads they were trained with; give --heads")
+    _check_all_used(state, _ANNOTATED_TABLES)
     depth = _check_depths(_layers(state, "encoder.layers."), _layers(state, "decoder.layers."))
     source, target = state["src_embed.0.lut.weight"], state["tgt_embed.0.lut.weight"]
     size = source.shape[1]

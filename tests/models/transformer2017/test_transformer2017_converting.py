@@ -78,6 +78,7 @@ def test_a_marian_folder_computes_the_same_here(fields: dict[str, Any], tmp_path
         ({"normalize_before": True}, "pre-norm"),
         ({"decoder_layers": 1}, "2 encoder layers and 1 decoder layers"),
         ({"decoder_attention_heads": 4}, "differ in heads"),
+        ({"normalize_embedding": True}, "nothing that computes it"),
     ],
 )
 def test_another_marian_is_refused(fields: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -148,6 +149,7 @@ def test_older_fairseq_weights_and_learned_positions_are_understood(tmp_path: Pa
         ({"encoder.layer_norm.weight": torch.ones(8)}, "pre-norm"),
         ({"encoder.layernorm_embedding.weight": torch.ones(8)}, "normalises its embeddings"),
         ({"encoder.layers.0.gate.weight": torch.ones(8)}, "gate.weight has no counterpart"),
+        ({"decoder.output_projection.bias": torch.ones(11)}, "output_projection.bias: without a counterpart"),
         ({"encoder.layers.0.fc1.weight": torch.ones(3, 8)}, "do not fit"),
         ({"encoder.layers.0.fc1.bias": None}, "missing in the weights"),
         ({"decoder.embed_tokens.weight": None}, "not a whole fairseq Transformer"),
@@ -158,6 +160,26 @@ def test_another_fairseq_model_is_refused(change: dict[str, Tensor | None], mess
     torch.save({name: tensor for name, tensor in state.items() if tensor is not None}, tmp_path / "model.pt")
     with pytest.raises(ValueError, match=message):
         convert_checkpoint(tmp_path / "model.pt", heads=2)
+
+
+@pytest.mark.parametrize("kind", [argparse.Namespace, dict])
+def test_settings_of_newer_fairseq_files_are_read(kind: type[Any], tmp_path: Path) -> None:
+    settings = {
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2,
+        "no_scale_embedding": True,
+        "activation_fn": "gelu",
+    }
+    state = fairseq_state(fairseq_model())
+    torch.save({"args": None, "cfg": {"model": kind(**settings)}, "model": state}, tmp_path / "model.pt")
+    made = convert_checkpoint(tmp_path / "model.pt")
+    assert (made.config.num_attention_heads, made.config.hidden_act) == (2, "gelu")
+    table = state["encoder.embed_tokens.weight"]
+    torch.testing.assert_close(made.get_input_embeddings().weight.detach() * 8**0.5, table)
+    without = {**settings, "no_token_positional_embeddings": True}
+    torch.save({"cfg": {"model": kind(**without)}, "model": state}, tmp_path / "model.pt")
+    with pytest.raises(ValueError, match="has no positions"):
+        convert_checkpoint(tmp_path / "model.pt")
 
 
 class Tricky:
@@ -262,4 +284,7 @@ def test_annotated_names_after_each_sublayer_compute_the_same_here(tmp_path: Pat
 def test_the_annotated_transformer_itself_is_another_network(tmp_path: Path) -> None:
     torch.save({**annotated_state(), "encoder.norm.a_2": torch.ones(8)}, tmp_path / "model.pt")
     with pytest.raises(ValueError, match="final norms: it normalises before each sub-layer"):
+        convert_checkpoint(tmp_path / "model.pt", heads=2)
+    torch.save({**annotated_state(), "src_embed.2.gain": torch.ones(8)}, tmp_path / "model.pt")
+    with pytest.raises(ValueError, match=r"src_embed\.2\.gain: without a counterpart"):
         convert_checkpoint(tmp_path / "model.pt", heads=2)

@@ -74,6 +74,9 @@ def run(
 
     def embedded(side: str, ids: list[int]) -> list[Array]:
         table = w[f"model.{side}.embed_tokens.weight"]
+        if layout == "learned":
+            rows = w[f"model.{side}.positions.table.weight"]
+            return [math.sqrt(size) * table[word] + rows[p] for p, word in enumerate(ids)]
         return [math.sqrt(size) * table[word] + position(p, size, layout) for p, word in enumerate(ids)]
 
     def added(name: str, states: list[Array], changes: list[Array]) -> list[Array]:
