@@ -601,16 +601,16 @@ def paper(checkpoint: Checkpoint) -> str:
 
 
 def equation_options(checkpoint: Checkpoint) -> dict[str, Any]:
-    """The config's own options that are chosen by name: these are what tell forms of the equations apart."""
+    """The config's own options that are chosen by name or switched on: these tell forms of the equations apart."""
     from transformers import PreTrainedConfig
 
-    general = {field.name for field in fields(PreTrainedConfig)}
+    general = {field.name for field in fields(PreTrainedConfig)} | {"use_cache", "is_encoder_decoder"}
     named = [
         field.name
         for field in fields(checkpoint.row.config_class)
-        if field.name not in general and isinstance(field.default, str)
+        if field.name not in general and isinstance(field.default, (str, bool))
     ]
-    return {name: checkpoint.config[name] for name in named if isinstance(checkpoint.config.get(name), str)}
+    return {name: checkpoint.config[name] for name in named if isinstance(checkpoint.config.get(name), (str, bool))}
 
 
 def limits(checkpoint: Checkpoint) -> str:

@@ -121,6 +121,8 @@ _SEARCH = {"num_beams": 4, "gnmt_length_penalty": 0.6, "max_length_beyond_source
 def _paper(description: str, config: dict[str, Any], steps: int, averaged: int) -> dict[str, Any]:
     """Section 5: about 25,000 source and 25,000 target tokens a batch, Adam with the rising and falling rate.
 
+    The batch is that of one device; on several, divide `max_tokens_per_batch` by their number.
+
     The paper writes a checkpoint every ten minutes: 1,500 steps of the base model on its machine, 600 of the big one.
     """
     return {
@@ -141,7 +143,8 @@ def _paper(description: str, config: dict[str, Any], steps: int, averaged: int) 
     }
 
 
-# What the code that trained the published models does otherwise than the paper's text.
+# What the code that trained the published models does otherwise than the paper's text. One thing more is left out: it
+# adds a learned vector for the kind of target (`target_space_embedding`), always the same, to each source state.
 TENSOR2TENSOR = {"position_encoding": "tensor2tensor", "attention_bias": True, "decoder_start": "zero"}
 
 
