@@ -9,14 +9,26 @@ from pathlib import Path
 
 import pytest
 
+from hf_attention_zoo import get_architecture
 from hf_attention_zoo.cli.command import main
 from hf_attention_zoo.cli.fresh_process import answer_in_fresh_process
 from hf_attention_zoo.cli.quickstart_tasks import pick_examples
 
-TINY = [
-    *("--config.embedding_size", "8", "--config.hidden_size", "12", "--config.attention_size", "10"),
-    *("--config.maxout_size", "8", "--use_cpu", "True", "--generation.max_length", "8"),
-]
+SIZES = {
+    "rnnsearch": {"embedding_size": 8, "hidden_size": 12, "attention_size": 10, "maxout_size": 8},
+    "rnn_encoder_decoder": {"embedding_size": 8, "hidden_size": 12, "maxout_size": 8},
+    "seq2seq_lstm": {"embedding_size": 8, "hidden_size": 12},
+    "luong": {"embedding_size": 8, "hidden_size": 12},
+    "transformer2017": {"hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 16},
+}
+
+
+def tiny(architecture: str) -> list[str]:
+    sizes = [word for name, size in SIZES[architecture].items() for word in (f"--config.{name}", str(size))]
+    return [*sizes, "--use_cpu", "True", "--generation.max_length", "8"]
+
+
+TINY = tiny("rnnsearch")
 
 
 def test_list_shows_samples_with_their_architectures(capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,6 +58,22 @@ def test_the_quick_start_does_every_step(tmp_path: Path, capsys: pytest.CaptureF
 
     assert main(command) == 0
     assert "finished training" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("architecture", [name for name in SIZES if name != "rnnsearch"])
+def test_the_quick_start_works_for_every_translator(
+    architecture: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "quick"
+    command = ["quickstart", "--architecture", architecture, "--output_dir", str(folder), *tiny(architecture)]
+    assert main([*command, "--max_steps", "2", "--max_train_samples", "60", "--max_eval_samples", "10"]) == 0
+    printed = capsys.readouterr().out
+    for part in ("BLEU", "copying the source", "fresh process", "use it in Python"):
+        assert part in printed
+    assert printed.count("    -> ") == 5
+    assert json.loads((folder / "training.json").read_text())["architecture"] == architecture
+    attends = get_architecture(architecture).aligner is not None
+    assert (folder / "alignment.png").is_file() == attends and (folder / "README.md").is_file()
 
 
 def test_a_broken_folder_is_reported_from_the_fresh_process(tmp_path: Path) -> None:
