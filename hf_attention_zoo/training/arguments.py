@@ -5,6 +5,7 @@ Everything here can be a command-line flag, an entry of a YAML file or an entry 
 three together.
 """
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -267,6 +268,8 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
             self.ddp_find_unused_parameters = False
         if not torch.accelerator.is_available():
             self.dataloader_pin_memory = False
+            if int(os.environ.get("WORLD_SIZE", "1")) > 1:  # else each process would train a model of its own
+                self.use_cpu = True
         super().__post_init__()
         if self.loss_scale not in LOSS_SCALES:
             raise ValueError(f"loss_scale={self.loss_scale!r}; it is one of {', '.join(LOSS_SCALES)}")

@@ -8,6 +8,7 @@ from pathlib import Path
 import datasets
 import pytest
 import torch
+from training_runs import check_two_processes
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
 from hf_attention_zoo.cli.command import main
@@ -81,6 +82,12 @@ def test_the_loss_falls_and_a_stopped_run_goes_on_to_the_same_losses(grids: Path
     )
     resumed = run_training(plan, say=lambda text: None)
     assert [entry["loss"] for entry in resumed.log_history if "loss" in entry] == losses
+
+
+@pytest.mark.slow
+def test_two_processes_give_the_losses_of_one(grids: Path, tmp_path: Path) -> None:
+    options = ["--config.encoder_channels", "[4, 8]", "--config.dropout", "0.0", "--learning_rate", "0.02"]
+    check_two_processes(lambda *more, folder: flags(grids, tmp_path / folder, *options, *more), tmp_path)
 
 
 def test_a_frozen_encoder_is_run_once_for_all_epochs(

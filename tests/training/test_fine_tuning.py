@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from training_runs import train
+from training_runs import check_two_processes, train
 from transformers import AutoModel, AutoTokenizer, pipeline
 
 from hf_attention_zoo.evaluation.choice_evaluation import evaluate_chooser
@@ -82,6 +82,17 @@ def task_run(task_folders: Path, tmp_path: Path) -> Arguments:
         return [model, *data, *SIZES[model], *FLAGS, *flags]
 
     return arguments
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["bert2018", "gpt2018"])
+def test_two_processes_give_the_losses_of_one(task_run: Arguments, tmp_path: Path, model: str) -> None:
+    dropouts = {
+        "bert2018": ("hidden_dropout_prob", "attention_probs_dropout_prob"),
+        "gpt2018": ("residual_dropout", "embedding_dropout", "attention_dropout", "classifier_dropout"),
+    }
+    still = [word for name in dropouts[model] for word in (f"--config.{name}", "0.0")]
+    check_two_processes(lambda *flags, folder: task_run("pairs", *still, *flags, model=model, folder=folder), tmp_path)
 
 
 def test_tags_are_learnt_scored_and_served(task_run: Arguments, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from training_runs import StopAt, losses, train
+from training_runs import StopAt, check_two_processes, losses, train
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 from hf_attention_zoo.evaluation.label_evaluation import evaluate_classifier, summary
@@ -63,6 +63,13 @@ def label_run(labelled_folder: Path, tmp_path: Path) -> Arguments:
         return [*run, *SIZES[model], *FLAGS, *flags]
 
     return arguments
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["self_attentive", "han"])
+def test_two_processes_give_the_losses_of_one(label_run: Arguments, tmp_path: Path, model: str) -> None:
+    own = ("--text_column", "sentences") if model == "han" else ("--config.dropout", "0.0")
+    check_two_processes(lambda *flags, folder: label_run(*own, *flags, model=model, folder=folder), tmp_path)
 
 
 @pytest.mark.parametrize("model", ["self_attentive", "han"])

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from training_runs import StopAt, losses
+from training_runs import StopAt, check_two_processes, losses
 from transformers import AutoModelForCausalLM, AutoModelForPreTraining, AutoTokenizer, pipeline
 
 from hf_attention_zoo.data.documents import read_documents
@@ -65,6 +65,21 @@ def test_a_stopped_run_goes_on_to_the_same_losses(run_arguments: Arguments, tmp_
     tokenizer = AutoTokenizer.from_pretrained(folder)
     auto = AutoModelForPreTraining if model == "bert2018" else AutoModelForCausalLM
     assert auto.from_pretrained(folder).config.vocab_size == len(tokenizer)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["bert2018", "gpt2018"])
+def test_two_processes_give_the_losses_of_one(run_arguments: Arguments, tmp_path: Path, model: str) -> None:
+    dropouts = {
+        "bert2018": ("hidden_dropout_prob", "attention_probs_dropout_prob"),
+        "gpt2018": ("residual_dropout", "embedding_dropout", "attention_dropout"),
+    }
+    still = [word for name in dropouts[model] for word in (f"--config.{name}", "0.0")]
+
+    def arguments(*flags: str, folder: str) -> list[str]:
+        return ["pretrain", *run_arguments(*still, *flags, model=model, folder=folder)]
+
+    check_two_processes(arguments, tmp_path, "hf_attention_zoo.cli.command")
 
 
 def test_pretrained_models_serve_their_pipelines_and_are_scored(run_arguments: Arguments, tmp_path: Path) -> None:

@@ -1,46 +1,13 @@
 """Two processes (gloo): the losses of one process with the doubled batch, and each sentence scored once."""
 
 import json
-import os
-import socket
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from training_runs import PAPER_FLAGS
-
-SCRIPTS = Path(__file__).parents[2] / "scripts"
+from training_runs import PAPER_FLAGS, facts, history, launch
 
 Arguments = Callable[..., list[str]]
-
-
-def launch(script: str, arguments: list[str], processes: int) -> str:
-    """Run a script of the repository under torchrun; returns what it printed."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", str(processes)]
-    command += ["--master_port", str(port), str(SCRIPTS / script), *arguments]
-    done = subprocess.run(
-        command, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=900
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
-
-
-def facts(folder: Path) -> dict:
-    return json.loads((folder / "training.json").read_text())
-
-
-def history(folder: Path) -> list[tuple[float, float]]:
-    (state,) = folder.glob("checkpoint-*/trainer_state.json")
-    return [
-        (entry["loss"], entry["grad_norm"])
-        for entry in json.loads(state.read_text())["log_history"]
-        if "loss" in entry
-    ]
 
 
 @pytest.mark.slow

@@ -1,13 +1,22 @@
 """Runs of the training command in this process, and how one is stopped."""
 
+import json
+import math
 import os
 import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback
 
 from hf_attention_zoo.training.entry_point import TrainingResult, run_training
 from hf_attention_zoo.training.run_plan import parse_run
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 # What each paper's recipe asks of the trainer, in small.
 PAPER_FLAGS = {
@@ -44,3 +53,45 @@ class StopAt(TrainerCallback):
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if state.global_step == self.step - 1:
             os.kill(os.getpid(), signal.SIGINT)
+
+
+def launch(script: str, arguments: list[str], processes: int) -> str:
+    """Run a script of the repository, or a module's command, under torchrun; returns what it printed."""
+    program = [str(SCRIPTS / script)] if script.endswith(".py") else ["-m", script]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", str(processes)]
+    command += ["--master_port", str(port), *program, *arguments]
+    done = subprocess.run(
+        command, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=900
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def facts(folder: Path) -> dict:
+    return json.loads((folder / "training.json").read_text())
+
+
+def history(folder: Path) -> list[tuple[float, float]]:
+    (state,) = folder.glob("checkpoint-*/trainer_state.json")
+    return [
+        (entry["loss"], entry["grad_norm"])
+        for entry in json.loads(state.read_text())["log_history"]
+        if "loss" in entry
+    ]
+
+
+def check_two_processes(arguments: Callable[..., list[str]], out: Path, script: str = "train.py") -> None:
+    """Two processes with batches of 4 give the losses of one with batches of 8; `arguments(flags..., folder=)`."""
+    for folder, processes, size in (("one", 1, 8), ("two", 2, 4)):
+        flags = ["--per_device_train_batch_size", str(size), "--max_steps", "5", "--save_steps", "5"]
+        flags += ["--logging_steps", "1", "--eval_strategy", "no", "--load_best_model_at_end", "False"]
+        launch(script, arguments(*flags, "--save_strategy", "steps", folder=folder), processes)
+    assert facts(out / "two")["processes"] == 2
+    one, two = history(out / "one"), history(out / "two")
+    assert len(one) == 5
+    for (loss, norm), (other_loss, other_norm) in zip(one, two, strict=True):
+        assert math.isclose(other_loss, loss, rel_tol=1e-3), (one, two)
+        assert math.isclose(other_norm, norm, rel_tol=1e-2), (one, two)
