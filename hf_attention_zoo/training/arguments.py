@@ -271,6 +271,9 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
             if int(os.environ.get("WORLD_SIZE", "1")) > 1:  # else each process would train a model of its own
                 self.use_cpu = True
         super().__post_init__()
+        if self.accelerator_config.dispatch_batches is None:
+            # One process that reads for all would put batches of different lengths into one tensor.
+            self.accelerator_config.dispatch_batches = False
         if self.loss_scale not in LOSS_SCALES:
             raise ValueError(f"loss_scale={self.loss_scale!r}; it is one of {', '.join(LOSS_SCALES)}")
         if self.pool_order not in POOL_ORDERS:

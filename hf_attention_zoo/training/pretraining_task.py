@@ -170,7 +170,7 @@ class PretrainingTask(TrainingTask):
             train,
             tokenizer,
             seed=args.data_seed if args.data_seed is not None else args.seed,
-            batch_size=args.train_batch_size,
+            batch_size=args.train_batch_size * args.world_size,  # processes share the batches of one
             phases=data.phases(args.max_steps, global_batch(args)),
             cache_dir=data.cache_dir or Path(args.output_dir) / CACHE_FOLDER,
         )

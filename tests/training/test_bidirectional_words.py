@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from training_runs import check_two_processes
 from transformers import AutoModelForPreTraining, AutoTokenizer
 
 from hf_attention_zoo import get_architecture
@@ -176,6 +177,22 @@ def test_a_run_from_raw_text_falls_is_saved_and_goes_on_to_the_same_losses(tmp_p
     second = run(tmp_path / "second", "--resume_from_checkpoint", str(folder / "checkpoint-12"))
     again = json.loads((second / "checkpoint-24" / "trainer_state.json").read_text())["log_history"]
     assert {row["step"]: row["loss"] for row in again if "loss" in row} == losses
+
+
+@pytest.mark.slow
+def test_two_processes_give_the_losses_of_one(tmp_path: Path) -> None:
+    text = tmp_path / "text.jsonl"
+    text.write_text("".join(json.dumps({"sentences": document}) + "\n" for document in DOCUMENTS))
+    tiny = {"projection_size": 8, "cell_size": 12, "filters": "[[1,4],[2,8]]", "num_negative_samples": 0}
+    tiny |= dict.fromkeys(("dropout",), 0.0)
+
+    def arguments(*flags: str, folder: str) -> list[str]:
+        sizes = [f"--config.{name}={value}" for name, value in tiny.items()]
+        data = ["--train_file", str(text), "--output_dir", str(tmp_path / folder), "--length", "12"]
+        others = ["--warmup_steps", "2", "--tokenizer.min_frequency", "1", "--disable_tqdm", "True"]
+        return ["pretrain", "elmo", "--recipe", "small", *sizes, *data, *others, *flags]
+
+    check_two_processes(arguments, tmp_path, "hf_attention_zoo.cli.command")
 
 
 def test_the_authors_adagrad_is_that_of_a_loss_times_20() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from training_runs import PAPER_FLAGS, facts, history, launch
+from training_runs import PAPER_FLAGS, check_two_processes, facts, history, launch
 
 Arguments = Callable[..., list[str]]
 
@@ -59,6 +59,11 @@ def test_two_processes_give_the_losses_of_one_under_the_recipe_of_each_paper(
     for (loss, norm), (other_loss, other_norm) in zip(one, two, strict=True):
         assert other_loss == pytest.approx(loss, rel=1e-4)
         assert other_norm == pytest.approx(norm, rel=1e-3)
+
+
+@pytest.mark.slow
+def test_two_processes_share_a_stream(tiny_run: Arguments, tmp_path: Path) -> None:
+    check_two_processes(lambda *flags, folder: tiny_run("--streaming", "True", *flags, folder=folder), tmp_path)
 
 
 @pytest.mark.slow
