@@ -155,7 +155,7 @@ def _checked_shift(model: PreTrainedModel, shift: int | None, kind: str) -> int:
         return 0
     if shift is None:
         return getattr(model, "alignment_shift", 0)
-    if isinstance(shift, bool) or shift not in (0, 1):
+    if isinstance(shift, bool) or not isinstance(shift, int) or shift not in (0, 1):
         raise ValueError(f"shift={shift!r}; give 0, 1, or None for the model's own")
     return shift
 

@@ -189,7 +189,8 @@ class OpenAdditive(NamedTuple):
 class AdditiveAttention(Attention):
     """score(s, h) = v^T tanh(W_a s + U_a h + b), some queries at a time.
 
-    However many queries there are, only a chunk of the (queries, source, size) tensor exists at once, in backward too.
+    However many queries there are, only a chunk of the (queries, source, size) tensor exists at once, in backward too;
+    gradients of gradients are not offered.
 
     Args:
         query_size: Q, the size of the decoder state s.

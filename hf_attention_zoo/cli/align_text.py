@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 WRITERS = {".html": "to_html", ".json": "to_json"}
-TRANSLATOR_FLAGS = ("target", "num_beams", "kind", "layer", "head")
+TRANSLATOR_FLAGS = ("target", "num_beams", "kind", "layer", "head", "shift")
 
 
 def number_or_name(value: str) -> int | str:
@@ -20,7 +20,8 @@ def translation_inputs(options: argparse.Namespace, model: Any) -> tuple[Any, di
         raise ValueError("--pair is for classifiers that read two texts; a translation is given with --target")
     beams = options.num_beams or model.generation_config.num_beams or 1
     given = options.target is not None
-    where = {name: getattr(options, name) for name in ("kind", "layer", "head") if getattr(options, name) is not None}
+    names = ("kind", "layer", "head", "shift")
+    where = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     return options.text, {"targets": [options.target] if given else None, "num_beams": 1 if given else beams, **where}
 
 
@@ -34,7 +35,7 @@ def label_inputs(options: argparse.Namespace, model: Any) -> tuple[Any, dict[str
 
 def token_inputs(options: argparse.Namespace, model: Any) -> tuple[Any, dict[str, Any]]:
     """The text or pair of texts and the options of `align` for a model with self-attention over its text."""
-    for name in ("target", "num_beams", "kind"):
+    for name in ("target", "num_beams", "kind", "shift"):
         if getattr(options, name) is not None:
             raise ValueError(f"--{name} is for translators; {model.config.model_type} reads one text")
     where = {name: getattr(options, name) for name in ("layer", "head") if getattr(options, name) is not None}
@@ -49,7 +50,7 @@ def said_labels(found: Any) -> str:
 
 def caption_inputs(options: argparse.Namespace, model: Any) -> tuple[Any, dict[str, Any]]:
     """The picture and the options of `align` for a captioner."""
-    for name in ("pair", "kind", "layer", "head"):
+    for name in ("pair", "kind", "layer", "head", "shift"):
         if getattr(options, name) is not None:
             raise ValueError(f"--{name} says nothing to a captioner; give the path of a picture")
     if options.target is not None:
@@ -85,6 +86,12 @@ def build_parser() -> argparse.ArgumentParser:
         "--kind", choices=("cross", "encoder", "decoder"), help="which attention of a Transformer (default: cross)"
     )
     parser.add_argument("--layer", type=number_or_name, help="a number, or mean (default: the last layer)")
+    parser.add_argument(
+        "--shift",
+        type=int,
+        choices=(0, 1),
+        help="steps from a word's prediction to its row (default: the model's own; 1 for Luong's content scores)",
+    )
     parser.add_argument("--head", type=number_or_name, help="a number, mean (default), or all: drawn as two columns")
     return parser
 

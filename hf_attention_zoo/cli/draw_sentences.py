@@ -42,7 +42,8 @@ def main(argv: Sequence[str]) -> int:
     silence_libraries()
     model, tokenizer = load_checkpoint(options.folder)
     choices = {} if options.part is None else {"part": options.part}
-    if choices and "part" not in inspect.signature(getattr(model, "sentence_vectors", len)).parameters:
+    vectors = getattr(model, "sentence_vectors", None)
+    if choices and (vectors is None or "part" not in inspect.signature(vectors).parameters):
         raise ValueError(f"--part chooses among several states; {model.config.model_type} has one vector at most")
     made = project_sentences(model, tokenizer, texts, batch_size=options.batch_size, **choices)
     if Path(options.output).suffix.lower() == ".json":

@@ -37,7 +37,7 @@ class ExampleStream(IterableDataset):
 
     Args:
         seed: of everything that is drawn.
-        batch_size: examples of a batch of one process: a worker makes whole batches.
+        batch_size: examples of a batch, of all processes together: a worker makes whole batches.
         phases: lengths in their order; the last one has no end.
 
     Raises:

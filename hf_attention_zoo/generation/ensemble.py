@@ -27,6 +27,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.cache_utils import Cache
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
+from hf_attention_zoo.generation.unknown_words import attends_to_source
 from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
 from hf_attention_zoo.recurrent.seq2seq_inputs import label_loss, shift_right
 
@@ -168,18 +169,18 @@ class TranslationEnsemble(PreTrainedModel, ZooGenerationMixin):
 
     @property
     def alignment_shift(self) -> int:
-        """That of the members, see `LuongForConditionalGeneration`; 0 for models that say nothing.
+        """That of the members that attend, see `LuongForConditionalGeneration`; 0 for models that say nothing.
 
         Raises:
             ValueError: if members disagree, since their averaged alignment belongs to no one word.
         """
-        shifts = {getattr(member, "alignment_shift", 0) for member in self.members}
+        shifts = {getattr(member, "alignment_shift", 0) for member in self.members if attends_to_source(member)}
         if len(shifts) > 1:
             raise ValueError(
-                f"the members' alignments explain words {sorted(shifts)} steps after their prediction; unknown words "
-                "can be replaced only if that is the same number for all"
+                f"the members' alignments explain words {sorted(shifts)} steps after their prediction, so that their "
+                "mean belongs to no one word: unknown words cannot be replaced, and align wants shift=0 or shift=1"
             )
-        return shifts.pop()
+        return shifts.pop() if shifts else 0
 
     def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
         """Targets moved one to the right behind the start symbol, (B, T) -> (B, T)."""

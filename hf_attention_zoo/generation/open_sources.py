@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from transformers.utils import ModelOutput
 
+from hf_attention_zoo.recurrent.decoding_state import rows_of_sources
+
 
 class OpenSources:
     """Which sources of one search are open, and which of them the model still computes.
@@ -34,9 +36,10 @@ class OpenSources:
         full = finished.all(1) if early_stopping is True else torch.zeros_like(can_improve[:, 0])
         self.open = (can_improve[:, 0] & ~full).cpu()
 
-    def rows(self, sources: Tensor) -> Tensor:
-        """Rows of these sources, (C,) -> (C K,)."""
-        return (sources[:, None] * self.beams + torch.arange(self.beams)).flatten()
+    @property
+    def rows(self) -> Tensor:
+        """The search's rows of the sources that are computed, (C K,)."""
+        return rows_of_sources(self.computed, self.beams)
 
     def leave_finished(self, cache: Any) -> None:
         """Take the rows of sources that were finished since the last step out of the cache, if it can do so."""
@@ -62,19 +65,19 @@ class OpenSources:
 
     def of_rows(self, value: Tensor) -> Tensor:
         """Rows (B K, ...) of the search -> those of the model (C K, ...)."""
-        return value.index_select(0, self.rows(self.computed).to(value.device))
+        return value.index_select(0, self.rows.to(value.device))
 
     def origins(self, moved: Tensor) -> Tensor:
         """The search's "row i becomes what row moved[i] was", (B K,), in the model's rows, (C K,)."""
         place = torch.zeros(self.number * self.beams, dtype=torch.long, device=moved.device)
-        rows = self.rows(self.computed).to(moved.device)
+        rows = self.rows.to(moved.device)
         place[rows] = torch.arange(len(rows), device=moved.device)
         return place[moved[rows].long()]
 
     def all_rows(self, logits: Tensor) -> Tensor:
         """(C K, T, V) -> (B K, T, V), zeros for rows that were not computed."""
         filled = logits.new_zeros(self.number * self.beams, *logits.shape[1:])
-        filled[self.rows(self.computed).to(logits.device)] = logits
+        filled[self.rows.to(logits.device)] = logits
         return filled
 
 

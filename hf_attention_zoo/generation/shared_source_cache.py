@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, EncoderDecoderCache
 
+from hf_attention_zoo.recurrent.decoding_state import rows_of_sources
+
 
 class GrowingLayer(DynamicLayer):
     """Keys and values in a buffer with room for more: a step writes one column, and moves the rows that move.
@@ -164,12 +166,11 @@ class SharedSourceCache(EncoderDecoderCache):
     def can_keep_sources(self) -> bool:
         """Whether rows can leave: not from tensors of a fixed shape."""
         caches = (self.self_attention_cache, self.cross_attention_cache)
-        return all(isinstance(layer, DynamicLayer) for cache in caches for layer in cache.layers)
+        return all(type(layer) in (DynamicLayer, GrowingLayer) for cache in caches for layer in cache.layers)
 
     def keep_sources(self, sources: Tensor) -> None:
         """Keep the sources of these numbers with all their hypotheses."""
-        width = self.hypotheses_per_source
-        rows = (sources[:, None] * width + torch.arange(width, device=sources.device)).flatten()
+        rows = rows_of_sources(sources, self.hypotheses_per_source)
         self._select_sources(sources)
         self.self_attention_cache.batch_select_indices(rows)
 

@@ -16,6 +16,9 @@ from hf_attention_zoo.generation.source_length_limit import limit_by_source
 # Settings of a generation config that transformers does not know.
 ZOO_SETTINGS = ("gnmt_length_penalty", "max_length_beyond_source")
 
+# What `generate` hands on and what is cut when finished sources leave.
+ROWS_THAT_LEAVE = ("encoder_outputs", "attention_mask", "decoder_attention_mask")
+
 
 class ZooGenerationMixin(GenerationMixin):
     """`GenerationMixin` with the decoding options of the papers.
@@ -25,7 +28,8 @@ class ZooGenerationMixin(GenerationMixin):
       no other limit is given in the call. Also read from the generation config.
     - Un-normalised search, as most papers of the time used: `length_penalty=0.0, early_stopping="never"`.
     - The encoder's states are not copied for the beams or samples of a sentence: they share them.
-    - Beam search leaves out the sources that are finished, where nothing but the sequences is returned.
+    - Beam search leaves out the sources that are finished, where nothing but the sequences is returned. (A model that
+      draws at random while it decodes draws for the others only.)
     - Without `attention_mask`, pads among the source ids are masked (transformers does so for decoders only).
     """
 
@@ -72,7 +76,11 @@ class ZooGenerationMixin(GenerationMixin):
                 beyond = getattr(config, "max_length_beyond_source", None)
             if beyond is not None:
                 limit_by_source(beyond, source, kwargs)
-        return super().generate(*args, **kwargs)
+        token = current_search.set(None)  # a search inside of another one, as of a logits processor, is its own
+        try:
+            return super().generate(*args, **kwargs)
+        finally:
+            current_search.reset(token)
 
     def _check_source(self, inputs: Tensor | None, kwargs: dict[str, Any]) -> Tensor:
         """The source: ids, embeddings or states, (B, S) or (B, S, D). Without a mask its pads are masked.
@@ -140,7 +148,9 @@ class ZooGenerationMixin(GenerationMixin):
     def _beam_search(self, input_ids: Tensor, *args: Any, generation_config: GenerationConfig, **kwargs: Any) -> Any:
         beams, shared = generation_config.num_beams, kwargs.get("hypotheses_per_source", 1)
         more_wanted = generation_config.return_dict_in_generate or kwargs.get("synced_gpus")
-        leaving = shared == beams and not more_wanted
+        others = (value for name, value in kwargs.items() if name not in ROWS_THAT_LEAVE)
+        more_rows = any(isinstance(value, Tensor) and value.shape[:1] == input_ids.shape[:1] for value in others)
+        leaving = shared == beams and not more_wanted and not more_rows
         token = current_search.set(OpenSources(input_ids.shape[0] // beams, beams) if leaving else None)
         try:
             return super()._beam_search(input_ids, *args, generation_config=generation_config, **kwargs)

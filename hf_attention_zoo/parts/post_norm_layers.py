@@ -18,6 +18,7 @@ from torch.nn import functional
 from transformers.cache_utils import Cache
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from transformers.utils.generic import is_flash_attention_requested
 
 from hf_attention_zoo.attention.multi_head import MultiHeadAttention, scaled_dot_product
 from hf_attention_zoo.attention.packed_rows import attend_rows
@@ -64,7 +65,7 @@ class InterfaceAttention(MultiHeadAttention):
         attend = scaled_dot_product
         if not with_weights:  # other kernels keep their weights to themselves
             kernel = self.config._attn_implementation
-            if mask is not None and mask.ndim == 4 and "flash" in (kernel or ""):
+            if is_flash_attention_requested(self.config) and isinstance(mask, Tensor) and mask.ndim == 4:
                 kernel = "sdpa"  # flash kernels take no mask of queries and keys
             attend = ALL_ATTENTION_FUNCTIONS.get_interface(kernel, scaled_dot_product)
         dropout = self.dropout if self.training else 0.0

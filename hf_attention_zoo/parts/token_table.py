@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 
-class TokenTable(nn.Embedding):
-    """`nn.Embedding` with an error that can be acted on: torch's own names neither the id nor the table.
+def token_table(rows: int, size: int, holds: str = "tokens") -> nn.Embedding:
+    """A plain `nn.Embedding` with an error that can be acted on: torch's own names neither the id nor the table.
 
     Args:
-        num_embeddings, embedding_dim: rows and their size.
+        rows, size: rows and their size.
         holds: what the rows stand for, for the message.
 
-    Raises:
-        ValueError: in `forward`, if an id has no row (on other devices than the CPU torch's own check stands).
+    The table's call raises ValueError if an id on the CPU has no row; elsewhere torch's own check stands.
     """
+    table = nn.Embedding(rows, size)
+    table.register_forward_pre_hook(partial(_check_ids, holds))
+    return table
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, holds: str = "tokens") -> None:
-        super().__init__(num_embeddings, embedding_dim)
-        self.holds = holds
 
-    def forward(self, input: Tensor) -> Tensor:
-        if torch.compiler.is_compiling() or torch.jit.is_tracing():
-            return super().forward(input)
-        try:
-            return super().forward(input)
-        except IndexError as error:
-            rows = self.weight.shape[0]
-            wrong = int(input[(input < 0) | (input >= rows)][0])
-            raise ValueError(
-                f"id {wrong} is outside 0 to {rows - 1}: the model has {rows} {self.holds}; use the tokenizer that it "
-                "was trained with, or give the model more rows"
-            ) from error
+def _check_ids(holds: str, table: nn.Embedding, inputs: tuple[Any, ...]) -> None:
+    if torch.compiler.is_compiling() or torch.jit.is_tracing() or not inputs:
+        return
+    ids, rows = inputs[0], table.weight.shape[0]
+    if ids.device.type != "cpu" or not ids.numel():
+        return
+    low, high = (int(bound) for bound in torch.aminmax(ids))
+    if low < 0 or high >= rows:
+        raise ValueError(
+            f"id {low if low < 0 else high} is outside 0 to {rows - 1}: the model has {rows} {holds}; use the "
+            "tokenizer that it was trained with, or give the model more rows"
+        )

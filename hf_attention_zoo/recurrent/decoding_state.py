@@ -14,6 +14,11 @@ from torch import Tensor
 from transformers.cache_utils import Cache
 
 
+def rows_of_sources(sources: Tensor, hypotheses: int) -> Tensor:
+    """Rows of all hypotheses of these sources, (C,) -> (C K,): those of one source stand next to each other."""
+    return (sources[:, None] * hypotheses + torch.arange(hypotheses, device=sources.device)).flatten()
+
+
 class DecodingState(Cache):
     """Batch-first tensors by name.
 
@@ -74,8 +79,7 @@ class DecodingState(Cache):
 
     def keep_sources(self, sources: Tensor) -> None:
         """Keep the sources of these numbers with all their hypotheses."""
-        width = self.hypotheses_per_source
-        rows = (sources[:, None] * width + torch.arange(width, device=sources.device)).flatten()
+        rows = rows_of_sources(sources, self.hypotheses_per_source)
         self.source = {name: tensor.index_select(0, sources.to(tensor.device)) for name, tensor in self.source.items()}
         self.hypothesis = {
             name: tensor.index_select(0, rows.to(tensor.device)) for name, tensor in self.hypothesis.items()

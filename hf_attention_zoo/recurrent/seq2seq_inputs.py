@@ -118,7 +118,6 @@ def label_loss(
             f"labels have shape {tuple(labels.shape)}, the decoder made {tuple(logits.shape[:2])} predictions; give "
             "one label per decoder input"
         )
-    check_labels(labels, logits.shape[-1])
     chosen = getattr(model, "_loss_function", None)
     if chosen is not None:
         return chosen(
@@ -129,6 +128,7 @@ def label_loss(
             num_items_in_batch=num_items_in_batch,
             **kwargs,
         )
+    check_labels(labels, logits.shape[-1])
     total = summed_cross_entropy(logits.flatten(0, 1), labels.flatten())
     items = (labels != -100).sum() if num_items_in_batch is None else num_items_in_batch
     return total / torch.as_tensor(items, device=total.device).clamp(min=1)

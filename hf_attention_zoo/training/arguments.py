@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from transformers import Seq2SeqTrainingArguments
+from transformers.utils import is_torch_xla_available
 
 from hf_attention_zoo.data.labels import PROBLEM_TYPES
 from hf_attention_zoo.training.label_smoothing import SMOOTHING_DISTRIBUTIONS, UNIFORM
@@ -268,7 +269,9 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
             self.ddp_find_unused_parameters = False
         if not torch.accelerator.is_available():
             self.dataloader_pin_memory = False
-            if int(os.environ.get("WORLD_SIZE", "1")) > 1:  # else each process would train a model of its own
+            if (
+                int(os.environ.get("WORLD_SIZE", "1")) > 1 and not is_torch_xla_available()
+            ):  # else each process would train a model of its own
                 self.use_cpu = True
         super().__post_init__()
         if self.accelerator_config.dispatch_batches is None:

@@ -79,7 +79,7 @@ class Objective(ABC):
 
         Args:
             documents: may be read more than once.
-            batch_size: examples of a batch of one process.
+            batch_size: examples of a batch, of all processes together.
             phases: lengths in tokens and how many examples they have.
             cache_dir: a folder for encoded text; what is there already is taken if it fits.
         """

@@ -22,6 +22,7 @@ from hf_attention_zoo.training.recipes import (
 
 # Fields of the data arguments that change nothing in the training.
 EVALUATION_FIELDS = ("max_eval_samples", "max_eval_documents", "cache_dir")
+DEFAULT_POOL_ORDER = ZooTrainingArguments.pool_order
 DOTTED_SECTIONS = ("config", "tokenizer", "generation")
 
 USAGE = """attention-zoo train ARCHITECTURE [RUN.yaml] --dataset DATASET --output_dir FOLDER [--recipe NAME] [flags]
@@ -95,7 +96,7 @@ class RunPlan:
             "seed": training.seed,
             "max_tokens_per_batch": training.max_tokens_per_batch,
             "pool_batches": training.pool_batches,
-            "pool_order": training.pool_order,
+            "pool_order": training.pool_order if training.pool_batches else DEFAULT_POOL_ORDER,
             "global_batch": training.train_batch_size * training.gradient_accumulation_steps * training.world_size,
             "optimizer": training.optimizer or str(training.optim),
             "learning_rate": training.learning_rate,
@@ -105,11 +106,9 @@ class RunPlan:
         """What not every release wrote into a fingerprint, with its value before there was a setting for it."""
         data = {item.name: item.default for item in dataclasses.fields(self.data)}
         return {
-            "word_vectors": None,
-            "freeze_word_vectors": None,
             "data": {name: value for name, value in data.items() if name not in EVALUATION_FIELDS},
             "objective": {},
-            "pool_order": "shortest_first",
+            "pool_order": DEFAULT_POOL_ORDER,
         }
 
 

@@ -17,9 +17,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import datasets
 import torch
 from torch import nn
-from torch.utils.data import DataLoader, Dataset, Sampler, SequentialSampler
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, SequentialSampler
 from transformers import Seq2SeqTrainer, Trainer, TrainerCallback, TrainerControl, TrainerState
 from transformers.trainer_callback import ExportableState, ProgressCallback
 from transformers.trainer_pt_utils import get_length_grouped_indices
@@ -57,6 +58,23 @@ class LikeLengths(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         generator = torch.Generator().manual_seed(self.seed + 1_000_003 * self.epoch)
         return iter(get_length_grouped_indices(self.lengths, self.batch_size, generator=generator))
+
+
+class WholeStream(IterableDataset):
+    """A stream of `datasets` that every process reads from its beginning, so that each takes its share of every batch.
+
+    accelerate would give each process files of its own, and one that had fewer rows would end its epoch alone.
+    """
+
+    def __init__(self, stream: datasets.IterableDataset) -> None:
+        self.stream = stream
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self.stream
+
+    def set_epoch(self, epoch: int) -> None:
+        """The epoch by which the stream is shuffled."""
+        self.stream.set_epoch(epoch)
 
 
 class EpochOfBatches(TrainerCallback):
@@ -213,6 +231,8 @@ class ZooTrainer(Trainer):
         is_training: bool = False,
         dataloader_key: str | None = None,
     ) -> DataLoader:
+        if is_training and self.args.world_size > 1 and isinstance(dataset, datasets.IterableDataset):
+            dataset = WholeStream(dataset)
         if not (is_training and self.args.sorts_batches):
             return super()._get_dataloader(dataset, description, batch_size, sampler_fn, is_training, dataloader_key)
         sampler = self.batch_sampler(dataset)

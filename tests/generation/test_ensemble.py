@@ -3,13 +3,16 @@
 import copy
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+from transformers import LogitsProcessorList
 
 from hf_attention_zoo import RNNsearchConfig, RNNsearchForConditionalGeneration
 from hf_attention_zoo.generation.ensemble import TranslationEnsemble, combined
+from hf_attention_zoo.generation.unknown_words import check_can_replace
 from hf_attention_zoo.models.luong.configuration_luong import LuongConfig
 from hf_attention_zoo.models.luong.modeling_luong import LuongForConditionalGeneration
 from hf_attention_zoo.models.seq2seq_lstm.configuration_seq2seq_lstm import Seq2SeqLSTMConfig
@@ -144,3 +147,29 @@ def test_shift_of_unknown_words_is_the_members_if_they_agree() -> None:
     location = luong(3, attention_score="location", attention_window="global", location_max_length=9)
     with pytest.raises(ValueError, match=r"\[0, 1\] steps after"):
         _ = TranslationEnsemble([luong(1), location]).alignment_shift
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_members_that_attend_to_nothing_have_no_say_in_alignments(first: int) -> None:
+    members = [luong(1), spread(Seq2SeqLSTMForConditionalGeneration(Seq2SeqLSTMConfig(**SIZES)), 4)]
+    if first:
+        members.reverse()
+    ensemble = TranslationEnsemble(members)
+    assert ensemble.alignment_shift == 1
+    check_can_replace(ensemble, SimpleNamespace(unk_token_id=1, is_fast=True))
+    with pytest.raises(ValueError, match="attends to none"):
+        check_can_replace(TranslationEnsemble([members[1 - first]]), SimpleNamespace(unk_token_id=1, is_fast=True))
+
+
+def test_a_search_inside_of_a_search_is_its_own(ends_in_turn: Callable[[int, int], Any]) -> None:
+    outer, inner, seen = luong(1), mixture()[2], []
+
+    def ask(input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        seen.append(inner.generate(**SOURCES, max_new_tokens=4))
+        return scores
+
+    settings = {**BEAMS, "num_beams": 3}
+    alone = outer.generate(**SOURCES, **settings, logits_processor=ends_in_turn(3, 3))
+    asked = outer.generate(**SOURCES, **settings, logits_processor=LogitsProcessorList([*ends_in_turn(3, 3), ask]))
+    assert torch.equal(alone, asked)
+    assert len(seen) > 3 and all(torch.equal(one, seen[0]) for one in seen)

@@ -50,21 +50,23 @@ def test_two_processes_give_the_losses_of_one_with_the_doubled_batch(
 def test_two_processes_give_the_losses_of_one_under_the_recipe_of_each_paper(
     tiny_run: Arguments, tmp_path: Path, architecture: str
 ) -> None:
-    flags = (*PAPER_FLAGS[architecture], "--max_train_samples", "48", "--max_steps", "6", "--save_steps", "6")
-    flags = (*flags, "--config.dropout", "0.0")  # each process draws its own
-    for folder, processes, size in (("one", 1, 8), ("two", 2, 4)):
-        batch = ("--per_device_train_batch_size", str(size))
-        launch("train.py", tiny_run(*flags, *batch, architecture=architecture, folder=folder), processes)
-    assert facts(tmp_path / "two")["processes"] == 2
-    one, two = history(tmp_path / "one"), history(tmp_path / "two")
-    for (loss, norm), (other_loss, other_norm) in zip(one, two, strict=True):
-        assert other_loss == pytest.approx(loss, rel=1e-4)
-        assert other_norm == pytest.approx(norm, rel=1e-3)
+    own = (*PAPER_FLAGS[architecture], "--max_train_samples", "48", "--config.dropout", "0.0")  # each draws its own
+    check_two_processes(
+        lambda *flags, folder: tiny_run(*own, *flags, architecture=architecture, folder=folder), tmp_path
+    )
 
 
 @pytest.mark.slow
-def test_two_processes_share_a_stream(tiny_run: Arguments, tmp_path: Path) -> None:
-    check_two_processes(lambda *flags, folder: tiny_run("--streaming", "True", *flags, folder=folder), tmp_path)
+def test_two_processes_share_a_stream_of_unequal_files(tiny_run: Arguments, pair_folder: Path, tmp_path: Path) -> None:
+    data, lines = tmp_path / "data", (pair_folder / "train.jsonl").read_text().splitlines(keepends=True)
+    data.mkdir()
+    for number, part in enumerate((lines[:9], lines[9:])):
+        (data / f"train-0000{number}.jsonl").write_text("".join(part))
+
+    def arguments(*flags: str, folder: str) -> list[str]:
+        return tiny_run("--dataset", str(data), "--streaming", "True", *flags, folder=folder)
+
+    check_two_processes(arguments, tmp_path)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from transformers.activations import ACT2FN
 from hf_attention_zoo.attention.packing import Packing
 from hf_attention_zoo.models.bert2018.configuration_bert2018 import BERT2018Config
 from hf_attention_zoo.parts.post_norm_layers import FeedForward, PostNormLayer, SelfAttention
-from hf_attention_zoo.parts.token_table import TokenTable
+from hf_attention_zoo.parts.token_table import token_table
 
 
 class BERT2018Embeddings(nn.Module):
@@ -19,9 +19,9 @@ class BERT2018Embeddings(nn.Module):
 
     def __init__(self, config: BERT2018Config) -> None:
         super().__init__()
-        self.embed_tokens = TokenTable(config.vocab_size, config.hidden_size)
-        self.embed_positions = TokenTable(config.max_position_embeddings, config.hidden_size, "positions")
-        self.embed_segments = TokenTable(config.type_vocab_size, config.hidden_size, "segments (token_type_ids)")
+        self.embed_tokens = token_table(config.vocab_size, config.hidden_size)
+        self.embed_positions = token_table(config.max_position_embeddings, config.hidden_size, "positions")
+        self.embed_segments = token_table(config.type_vocab_size, config.hidden_size, "segments (token_type_ids)")
         self.norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 

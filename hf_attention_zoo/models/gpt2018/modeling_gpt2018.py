@@ -44,7 +44,7 @@ from hf_attention_zoo.parts.text_inputs import (
     token_order,
     wanted_outputs,
 )
-from hf_attention_zoo.parts.token_table import TokenTable
+from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.classification_loss import classification_loss
 from hf_attention_zoo.recurrent.seq2seq_inputs import label_loss
 
@@ -97,8 +97,8 @@ class GPT2018Model(GPT2018PreTrainedModel):
 
     def __init__(self, config: GPT2018Config) -> None:
         super().__init__(config)
-        self.embed_tokens = TokenTable(config.vocab_size, config.hidden_size)  # W_e
-        self.embed_positions = TokenTable(config.max_position_embeddings, config.hidden_size, "positions")  # W_p
+        self.embed_tokens = token_table(config.vocab_size, config.hidden_size)  # W_e
+        self.embed_positions = token_table(config.max_position_embeddings, config.hidden_size, "positions")  # W_p
         self.dropout = nn.Dropout(config.embedding_dropout)
         self.layers = nn.ModuleList([gpt_layer(config, index) for index in range(config.num_hidden_layers)])
         self.gradient_checkpointing = False

@@ -30,7 +30,7 @@ from transformers.utils import can_return_tuple
 from hf_attention_zoo.attention.ragged_pooling import ContextVectorAttention, RaggedMax, RaggedMean
 from hf_attention_zoo.models.han.configuration_han import HANConfig
 from hf_attention_zoo.parts.text_inputs import wanted_outputs
-from hf_attention_zoo.parts.token_table import TokenTable
+from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.classification_loss import classification_loss
 from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_
 from hf_attention_zoo.recurrent.gated_unit import GatedUnit
@@ -96,7 +96,7 @@ class HANModel(HANPreTrainedModel):
 
     def __init__(self, config: HANConfig) -> None:
         super().__init__(config)
-        self.embed_tokens = TokenTable(config.vocab_size, config.embedding_size)  # W_e
+        self.embed_tokens = token_table(config.vocab_size, config.embedding_size)  # W_e
         self.words = HANLevel(config, config.embedding_size)
         self.sentences = HANLevel(config, 2 * config.hidden_size)
         self.dropout = nn.Dropout(config.dropout)

@@ -38,7 +38,7 @@ from hf_attention_zoo.attention.local_window import (
 from hf_attention_zoo.attention.location import LocationAttention
 from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
 from hf_attention_zoo.models.luong.configuration_luong import LuongConfig
-from hf_attention_zoo.parts.token_table import TokenTable
+from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional import put_back, take
 from hf_attention_zoo.recurrent.decoder_loop import State, unroll
 from hf_attention_zoo.recurrent.decoding_state import DecodingState
@@ -69,7 +69,7 @@ class LuongEncoder(LuongPreTrainedModel):
 
     def __init__(self, config: LuongConfig) -> None:
         super().__init__(config)
-        self.embed_tokens = TokenTable(config.vocab_size, config.embedding_size)
+        self.embed_tokens = token_table(config.vocab_size, config.embedding_size)
         self.lstm = StackedLSTM(
             config.embedding_size, config.hidden_size, config.num_hidden_layers, dropout=config.dropout
         )
@@ -113,7 +113,7 @@ class LuongDecoder(LuongPreTrainedModel):
     def __init__(self, config: LuongConfig) -> None:
         super().__init__(config)
         size = config.hidden_size
-        self.embed_tokens = TokenTable(config.decoder_vocab_size, config.embedding_size)
+        self.embed_tokens = token_table(config.decoder_vocab_size, config.embedding_size)
         self.lstm = StackedLSTM(
             config.embedding_size,
             size,

@@ -33,7 +33,7 @@ from transformers.utils import can_return_tuple
 
 from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
 from hf_attention_zoo.models.rnn_encoder_decoder.configuration_rnn_encoder_decoder import RNNEncoderDecoderConfig
-from hf_attention_zoo.parts.token_table import TokenTable
+from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional import put_back, take
 from hf_attention_zoo.recurrent.decoding_state import DecodingState
 from hf_attention_zoo.recurrent.encoder_decoder import EncoderDecoderBody, TranslationHead, check_rows
@@ -94,7 +94,7 @@ class RNNEncoderDecoderEncoder(RNNEncoderDecoderPreTrainedModel):
 
     def __init__(self, config: RNNEncoderDecoderConfig) -> None:
         super().__init__(config)
-        self.embed_tokens = TokenTable(config.vocab_size, config.embedding_size)  # E_x
+        self.embed_tokens = token_table(config.vocab_size, config.embedding_size)  # E_x
         self.embedding_bias = embedding_bias(config)
         self.unit = GatedUnit(config.embedding_size, config.hidden_size, **unit_form(config))  # W, W_z, W_r; U, ...
         # V; the authors' code has none and hands h_N over
@@ -147,7 +147,7 @@ class RNNEncoderDecoderDecoder(RNNEncoderDecoderPreTrainedModel):
         super().__init__(config)
         hidden, units = config.hidden_size, config.maxout_size
         after = {"reset": "after", "reset_bias": False} if config.form == "paper" else {}
-        self.embed_tokens = TokenTable(config.decoder_vocab_size, config.embedding_size)  # E_y
+        self.embed_tokens = token_table(config.decoder_vocab_size, config.embedding_size)  # E_y
         self.embedding_bias = embedding_bias(config)
         self.initial_state = nn.Linear(hidden, hidden, bias=config.biases)  # V'
         self.unit = GatedUnit(

@@ -28,7 +28,7 @@ from hf_attention_zoo.attention.additive import AdditiveAttention
 from hf_attention_zoo.attention.attention_base import AttendedSource, mix, open_mixture
 from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
 from hf_attention_zoo.models.rnnsearch.configuration_rnnsearch import RNNsearchConfig
-from hf_attention_zoo.parts.token_table import TokenTable
+from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional import BidirectionalGatedEncoder, first_real_position
 from hf_attention_zoo.recurrent.decoder_loop import State, unroll
 from hf_attention_zoo.recurrent.decoding_state import DecodingState
@@ -62,7 +62,7 @@ class RNNsearchEncoder(RNNsearchPreTrainedModel):
 
     def __init__(self, config: RNNsearchConfig) -> None:
         super().__init__(config)
-        self.embed_tokens = TokenTable(config.vocab_size, config.embedding_size)  # E_x
+        self.embed_tokens = token_table(config.vocab_size, config.embedding_size)  # E_x
         self.embedding_bias = embedding_bias(config)
         bias = {"affine": "all", "groundhog": "candidate", "none": "none"}[config.biases]
         self.reader = BidirectionalGatedEncoder(
@@ -100,7 +100,7 @@ class RNNsearchDecoder(RNNsearchPreTrainedModel):
     def __init__(self, config: RNNsearchConfig) -> None:
         super().__init__(config)
         annotation_size, some_bias = 2 * config.hidden_size, config.biases != "none"
-        self.embed_tokens = TokenTable(config.decoder_vocab_size, config.embedding_size)  # E_y
+        self.embed_tokens = token_table(config.decoder_vocab_size, config.embedding_size)  # E_y
         self.embedding_bias = embedding_bias(config)
         self.initial_state = nn.Linear(config.hidden_size, config.hidden_size, bias=some_bias)  # W_s
         self.attention = AdditiveAttention(

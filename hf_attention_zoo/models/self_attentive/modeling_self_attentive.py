@@ -38,7 +38,7 @@ from hf_attention_zoo.attention.structured import (
 )
 from hf_attention_zoo.models.self_attentive.configuration_self_attentive import SelfAttentiveConfig
 from hf_attention_zoo.parts.text_inputs import wanted_outputs
-from hf_attention_zoo.parts.token_table import TokenTable
+from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional_lstm import BidirectionalLSTM, DirectedLSTM
 from hf_attention_zoo.recurrent.classification_loss import classification_loss
 from hf_attention_zoo.recurrent.seq2seq_inputs import one_of
@@ -110,7 +110,7 @@ class SelfAttentiveModel(SelfAttentivePreTrainedModel):
 
     def __init__(self, config: SelfAttentiveConfig) -> None:
         super().__init__(config)
-        self.embed_tokens = TokenTable(config.vocab_size, config.embedding_size)
+        self.embed_tokens = token_table(config.vocab_size, config.embedding_size)
         self.lstm = BidirectionalLSTM(config.embedding_size, config.hidden_size)
         self.attention = StructuredSelfAttention(2 * config.hidden_size, config.attention_size, config.num_hops)
         self.dropout = nn.Dropout(config.embedding_dropout)

@@ -23,7 +23,7 @@ from transformers.utils import can_return_tuple
 
 from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
 from hf_attention_zoo.models.seq2seq_lstm.configuration_seq2seq_lstm import Seq2SeqLSTMConfig
-from hf_attention_zoo.parts.token_table import TokenTable
+from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional import put_back, take
 from hf_attention_zoo.recurrent.decoding_state import DecodingState
 from hf_attention_zoo.recurrent.encoder_decoder import EncoderDecoderBody, EncoderStates, TranslationHead, check_rows
@@ -54,7 +54,7 @@ class Seq2SeqLSTMEncoder(Seq2SeqLSTMPreTrainedModel):
 
     def __init__(self, config: Seq2SeqLSTMConfig) -> None:
         super().__init__(config)
-        self.embed_tokens = TokenTable(config.vocab_size, config.embedding_size)
+        self.embed_tokens = token_table(config.vocab_size, config.embedding_size)
         self.lstm = build_stack(config)
         self.dropout = nn.Dropout(config.dropout)
         self.post_init()
@@ -100,7 +100,7 @@ class Seq2SeqLSTMDecoder(Seq2SeqLSTMPreTrainedModel):
 
     def __init__(self, config: Seq2SeqLSTMConfig) -> None:
         super().__init__(config)
-        self.embed_tokens = TokenTable(config.decoder_vocab_size, config.embedding_size)
+        self.embed_tokens = token_table(config.decoder_vocab_size, config.embedding_size)
         self.lstm = build_stack(config)
         self.dropout = nn.Dropout(config.dropout)
         self.post_init()

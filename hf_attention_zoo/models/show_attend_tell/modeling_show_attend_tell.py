@@ -45,7 +45,7 @@ from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import (
     real_regions,
 )
 from hf_attention_zoo.parts.text_inputs import wanted_outputs
-from hf_attention_zoo.parts.token_table import TokenTable
+from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.context_lstm import ContextLSTM
 from hf_attention_zoo.recurrent.decoder_loop import State, unroll
 from hf_attention_zoo.recurrent.decoding_state import DecodingState
@@ -176,7 +176,7 @@ class ShowAttendTellDecoder(ShowAttendTellPreTrainedModel):
     def __init__(self, config: ShowAttendTellConfig) -> None:
         super().__init__(config)
         size, values = config.hidden_size, config.annotation_size
-        self.embed_tokens = TokenTable(config.vocab_size, config.embedding_size)  # E
+        self.embed_tokens = token_table(config.vocab_size, config.embedding_size)  # E
         self.initial_state = MeanInitialState(values, size, config.num_initial_layers, config.dropout)
         self.attention = build_attention(config)
         self.context_gate = nn.Linear(size, 1) if config.context_gate else None  # beta

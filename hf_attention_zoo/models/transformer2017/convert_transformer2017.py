@@ -48,7 +48,7 @@ _MARIAN_TABLES = (
     r"model\.(encoder|decoder)\.embed_(tokens|positions)\.weight"
 )
 _FAIRSEQ_TABLES = (
-    r"(encoder|decoder)\.(embed_tokens\.weight|embed_positions\.(weight|_float_tensor)|version)|"
+    r"(encoder|decoder)\.(embed_tokens\.weight|embed_positions\.(weights?|_float_tensor)|version)|"
     r"decoder\.(output_projection\.weight|embed_out)"
 )
 _ANNOTATED_TABLES = r"(src|tgt)_embed\.(0\.lut\.weight|1\.pe)|generator\.proj\.(weight|bias)"

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from transformers.utils.generic import is_flash_attention_requested
 
 from hf_attention_zoo.recurrent.seq2seq_inputs import check_vectors
 from hf_attention_zoo.recurrent.two_vocabularies import TwoVocabularies
@@ -54,7 +55,7 @@ def cross_masking(config: Any) -> Any:
 
     transformers leaves out pads there by one mask for queries and keys, but target and source have their own.
     """
-    if "flash" not in (config._attn_implementation or ""):
+    if not is_flash_attention_requested(config):
         return config
     exact = copy.copy(config)
     exact._attn_implementation = "sdpa"

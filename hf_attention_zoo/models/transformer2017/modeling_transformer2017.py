@@ -47,7 +47,7 @@ from hf_attention_zoo.models.transformer2017.inputs_transformer2017 import (
 )
 from hf_attention_zoo.models.transformer2017.layers_transformer2017 import DecoderLayer, EncoderLayer
 from hf_attention_zoo.parts.text_inputs import masking_config, token_order, wanted_outputs
-from hf_attention_zoo.parts.token_table import TokenTable
+from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.encoder_decoder import TranslationHead, check_rows
 from hf_attention_zoo.recurrent.seq2seq_inputs import (
     check_vectors,
@@ -94,7 +94,7 @@ class TokenStack(Transformer2017PreTrainedModel):
 
     def __init__(self, config: Transformer2017Config, vocabulary: int) -> None:
         super().__init__(config)
-        self.embed_tokens = TokenTable(vocabulary, config.hidden_size)  # E
+        self.embed_tokens = token_table(vocabulary, config.hidden_size)  # E
         self.positions = Positions(
             config.position_encoding, config.hidden_size, config.max_position_embeddings, config.position_offset
         )

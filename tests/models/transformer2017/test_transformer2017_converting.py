@@ -117,7 +117,9 @@ def fairseq_state(model: torch.nn.Module) -> dict[str, Tensor]:
 def test_a_fairseq_checkpoint_computes_the_same_here(tmp_path: Path) -> None:
     model = fairseq_model()
     args = argparse.Namespace(encoder_attention_heads=2, decoder_attention_heads=2, encoder_normalize_before=False)
-    torch.save({"args": args, "model": fairseq_state(model)}, tmp_path / "model.pt")
+    unread = {"encoder.version": torch.tensor([3.0]), "encoder.embed_positions.weights": torch.zeros(20, 8)}
+    unread["decoder.embed_positions._float_tensor"] = torch.zeros(1)
+    torch.save({"args": args, "model": {**fairseq_state(model), **unread}}, tmp_path / "model.pt")
     assert main(["convert", str(tmp_path / "model.pt"), str(tmp_path / "ours")]) == 0
     converted = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "ours").eval()
     assert converted.config.position_encoding == "tensor2tensor" and converted.config.position_offset == 2

@@ -157,10 +157,14 @@ def test_gradient_checkpointing_without_labels_leaves_the_cache_and_no_gradient_
     torch.testing.assert_close(gradients[1], gradients[0])
 
 
+CALLS: list[torch.Size] = []
+
+
 def flash_stand_in(
     module: nn.Module, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, **kwargs: Any
 ) -> tuple[Tensor, None]:
     """What transformers' flash kernels compute, and their condition: one (B, S) mask for queries and keys."""
+    CALLS.append(query.shape)
     allowed = torch.ones(query.shape[2], keys.shape[2], dtype=torch.bool)[None, None]
     if mask is not None:
         assert mask.ndim == 2 and query.shape[2] in (1, keys.shape[2])
@@ -188,6 +192,17 @@ def test_with_a_flash_kernel_padded_sources_of_any_length_are_attended_to_exactl
             model.config._attn_implementation = kernel
             beams.append(model.generate(**inputs, num_beams=3, max_new_tokens=8))
     assert torch.equal(*beams)
+    assert len(CALLS) > 10  # self-attention has no need of the other kernel
+
+
+def test_the_flex_kernel_takes_padded_batches() -> None:
+    model, inputs = small_model(), sources()
+    targets, made = torch.randint(4, 40, (3, 5)), []
+    with torch.no_grad():
+        for kernel in ("sdpa", "flex_attention"):
+            model.set_attn_implementation(kernel)
+            made.append(model(**inputs, decoder_input_ids=targets).logits)
+    torch.testing.assert_close(made[1], made[0], rtol=0, atol=1e-4)
 
 
 def test_weights_come_out_whatever_kernel_is_set() -> None:
