@@ -269,9 +269,8 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
             self.ddp_find_unused_parameters = False
         if not torch.accelerator.is_available():
             self.dataloader_pin_memory = False
-            if (
-                int(os.environ.get("WORLD_SIZE", "1")) > 1 and not is_torch_xla_available()
-            ):  # else each process would train a model of its own
+            several = int(os.environ.get("WORLD_SIZE", "1")) > 1
+            if several and not is_torch_xla_available():  # else each process would train a model of its own
                 self.use_cpu = True
         super().__post_init__()
         if self.accelerator_config.dispatch_batches is None:
