@@ -232,7 +232,7 @@ def draw(protocol_file: Path, title: str | None) -> None:
     axes.set_ylim(bottom=0)
     languages = f"{protocol['source_lang']} to {protocol['target_lang']}"
     axes.set_title(title or f"{protocol['dataset']}, {languages}: BLEU against sentence length")
-    axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    axes.legend(handlelength=3.5, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(protocol_file.with_suffix(".png"), dpi=130)
     protocol_file.with_suffix(".md").write_text(markdown_table(rows), encoding="utf-8")
