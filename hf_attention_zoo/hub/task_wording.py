@@ -35,8 +35,8 @@ WORDING: dict[str, Wording] = {
         align_options=", num_beams={num_beams}",
         picture=(
             "Attention weights of one held-out example",
-            "Each row is an output token, each column an input token; the lighter the cell, the more weight the model "
-            "gave to that input token where it told what the output token stands for.",
+            "Each row is an output token, each column an input token; the lighter the cell, the larger the attention "
+            "weight.",
         ),
         reading="decoding time",
     ),
