@@ -45,9 +45,11 @@ def test_a_run_with_the_papers_recipe_follows_its_schedule_and_learns(name: str,
     row = get_architecture(name)
     settings = row.recipes["paper"]["training"]
     size = settings["per_device_train_batch_size"]
-    words = torch.randint(4, 40, (2 * size, 4)).tolist()
+    words = torch.randint(4, 8, (2 * size, 4)).tolist()  # that they are few of 40 is soon learnt
     rows = [{"input_ids": ids, "attention_mask": [1] * 4, "labels": ids} for ids in words]
     torch.manual_seed(0)
+    config = row.tiny_config()
+    config.initializer_range = 0.5  # so few units hardly move from the paper's start
     args = ZooTrainingArguments(
         output_dir=str(tmp_path),
         use_cpu=True,
@@ -58,7 +60,7 @@ def test_a_run_with_the_papers_recipe_follows_its_schedule_and_learns(name: str,
         **settings,
     )
     trainer = ZooSeq2SeqTrainer(
-        model=row.model_classes["AutoModelForSeq2SeqLM"](row.tiny_config()),
+        model=row.model_classes["AutoModelForSeq2SeqLM"](config),
         args=args,
         train_dataset=Dataset.from_list(rows),
         data_collator=lambda batch: {key: torch.tensor([one[key] for one in batch]) for key in batch[0]},
@@ -71,4 +73,4 @@ def test_a_run_with_the_papers_recipe_follows_its_schedule_and_learns(name: str,
         wanted = settings["learning_rate"] * halving_factor(step / 2, first, every)
         assert log["learning_rate"] == pytest.approx(wanted)
     first_epoch, last_epoch = logs[:2], logs[-2:]  # the same pairs in two batches
-    assert sum(log["loss"] for log in last_epoch) < sum(log["loss"] for log in first_epoch)
+    assert sum(log["loss"] for log in last_epoch) < 0.9 * sum(log["loss"] for log in first_epoch)
