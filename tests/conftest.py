@@ -38,6 +38,26 @@ def fixed_seed() -> None:
     torch.manual_seed(0)
 
 
+TINY_SIZES = {
+    "rnnsearch": {"embedding_size": 8, "hidden_size": 12, "attention_size": 10, "maxout_size": 8},
+    "rnn_encoder_decoder": {"embedding_size": 8, "hidden_size": 12, "maxout_size": 8},
+    "seq2seq_lstm": {"embedding_size": 8, "hidden_size": 12, "num_hidden_layers": 2},
+    "luong": {"embedding_size": 8, "hidden_size": 12, "num_hidden_layers": 2},
+    "transformer2017": {
+        "hidden_size": 12,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 3,
+        "intermediate_size": 16,
+    },
+}
+
+
+@pytest.fixture(scope="session")
+def tiny_sizes() -> Callable[[str], list[str]]:
+    """Name of a translator -> flags of the training command for a few units."""
+    return lambda architecture: [f"--config.{name}={size}" for name, size in TINY_SIZES[architecture].items()]
+
+
 @pytest.fixture
 def ends_in_turn() -> Callable[[int, int], Any]:
     """(K, end symbol) -> processors after which source s may hardly go on after s + 2 words, K rows a source."""

@@ -16,8 +16,8 @@ from hf_attention_zoo.generation.source_length_limit import limit_by_source
 # Settings of a generation config that transformers does not know.
 ZOO_SETTINGS = ("gnmt_length_penalty", "max_length_beyond_source")
 
-# What `generate` hands on and what is cut when finished sources leave.
-ROWS_THAT_LEAVE = ("encoder_outputs", "attention_mask", "decoder_attention_mask")
+# What `generate` hands on and what is cut when finished sources leave: rows of sources, rows of hypotheses.
+SOURCE_ROWS, HYPOTHESIS_ROWS = ("encoder_outputs", "attention_mask"), ("decoder_attention_mask",)
 
 
 class ZooGenerationMixin(GenerationMixin):
@@ -148,14 +148,11 @@ class ZooGenerationMixin(GenerationMixin):
     def _beam_search(self, input_ids: Tensor, *args: Any, generation_config: GenerationConfig, **kwargs: Any) -> Any:
         beams, shared = generation_config.num_beams, kwargs.get("hypotheses_per_source", 1)
         more_wanted = generation_config.return_dict_in_generate or kwargs.get("synced_gpus")
-        others = (value for name, value in kwargs.items() if name not in ROWS_THAT_LEAVE)
+        others = (value for name, value in kwargs.items() if name not in (*SOURCE_ROWS, *HYPOTHESIS_ROWS))
         more_rows = any(isinstance(value, Tensor) and value.shape[:1] == input_ids.shape[:1] for value in others)
-        leaving = shared == beams and not more_wanted and not more_rows
-        token = current_search.set(OpenSources(input_ids.shape[0] // beams, beams) if leaving else None)
-        try:
-            return super()._beam_search(input_ids, *args, generation_config=generation_config, **kwargs)
-        finally:
-            current_search.reset(token)
+        if shared == beams and not more_wanted and not more_rows:
+            current_search.set(OpenSources(input_ids.shape[0] // beams, beams))  # until `generate` ends
+        return super()._beam_search(input_ids, *args, generation_config=generation_config, **kwargs)
 
     def _check_early_stop_heuristic(self, **kwargs: Any) -> Tensor:
         can_improve = super()._check_early_stop_heuristic(**kwargs)
@@ -187,11 +184,9 @@ class ZooGenerationMixin(GenerationMixin):
             search.leave_finished(cache)
             if not search.all_computed:
                 input_ids = search.of_rows(input_ids)
-                for name in ("encoder_outputs", "attention_mask"):
-                    if kwargs.get(name) is not None:
-                        kwargs[name] = search.of_sources(name, kwargs[name])
-                if kwargs.get("decoder_attention_mask") is not None:
-                    kwargs["decoder_attention_mask"] = search.of_rows(kwargs["decoder_attention_mask"])
+                given = {name: value for name, value in kwargs.items() if value is not None}
+                kwargs |= {name: search.of_sources(name, given[name]) for name in given.keys() & {*SOURCE_ROWS}}
+                kwargs |= {name: search.of_rows(given[name]) for name in given.keys() & {*HYPOTHESIS_ROWS}}
         if next_sequence_length is None and cache is not None and cache.get_seq_length() > 0:
             # a cache handed to generate: only the tokens that it has not seen go in
             next_sequence_length = input_ids.shape[1] - cache.get_seq_length()

@@ -61,11 +61,14 @@ def last_token(real: Tensor | None, shape: tuple[int, int], device: Any) -> Tens
 
 def masking_config(config: Any, with_weights: bool) -> Any:
     """The config by which masks are made: that of the plain kernel where weights are wanted."""
-    if not with_weights or config._attn_implementation == "eager":
-        return config
-    plain = copy.copy(config)
-    plain._attn_implementation = "eager"
-    return plain
+    return with_kernel(config, "eager") if with_weights and config._attn_implementation != "eager" else config
+
+
+def with_kernel(config: Any, kernel: str) -> Any:
+    """A copy of the config that names another kernel."""
+    other = copy.copy(config)
+    other._attn_implementation = kernel
+    return other
 
 
 def wanted_outputs(config: Any, attentions: bool | None, states: bool | None) -> tuple[bool, bool]:

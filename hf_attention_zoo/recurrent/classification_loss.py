@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hf_attention_zoo.recurrent.token_loss import labels_outside
+
 
 def classification_loss(
     model: Any, logits: Tensor, labels: Tensor, num_items_in_batch: Tensor | int | None = None, **kwargs: Any
@@ -26,7 +28,7 @@ def classification_loss(
     if not len(labels) or labels.shape[0] != logits.shape[0]:
         raise ValueError(f"labels have shape {tuple(labels.shape)} for {logits.shape[0]} texts; give one per text")
     if not labels.is_floating_point() and labels.ndim == 1 and logits.shape[1] > 1:
-        outside = labels[((labels < 0) | (labels >= logits.shape[1])) & (labels != -100)]
+        outside = labels_outside(labels, logits.shape[1])
         if len(outside):
             raise ValueError(
                 f"label {int(outside[0])} is outside 0 to {logits.shape[1] - 1}; the model has num_labels="

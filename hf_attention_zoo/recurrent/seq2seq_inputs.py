@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from hf_attention_zoo.recurrent.token_loss import summed_cross_entropy
+from hf_attention_zoo.recurrent.token_loss import labels_outside, summed_cross_entropy
 
 
 def one_of(**inputs: Tensor | None) -> None:
@@ -91,12 +91,12 @@ def up_to_last_label(labels: Tensor) -> Tensor:
 
 def check_labels(labels: Tensor, width: int) -> None:
     """Labels on the CPU are -100 or columns of logits with `width` columns, or ValueError."""
-    if labels.device.type != "cpu" or torch.compiler.is_compiling() or not labels.numel():
+    if labels.device.type != "cpu" or torch.compiler.is_compiling():
         return
-    outside = ((labels < 0) | (labels >= width)) & (labels != -100)
-    if bool(outside.any()):
+    outside = labels_outside(labels, width)
+    if len(outside):
         raise ValueError(
-            f"label {int(labels[outside][0])} is outside 0 to {width - 1}, the {width} columns of the logits; -100 "
+            f"label {int(outside[0])} is outside 0 to {width - 1}, the {width} columns of the logits; -100 "
             "marks what is not to be predicted"
         )
 

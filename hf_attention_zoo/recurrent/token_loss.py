@@ -19,6 +19,11 @@ _CHUNK_ELEMENTS = {"cpu": 1 << 18}  # what fits the second-level cache
 _CHUNK_ELEMENTS_ELSEWHERE = 1 << 26
 
 
+def labels_outside(labels: Tensor, width: int) -> Tensor:
+    """The labels that are no column of logits with `width` columns, those of -100 left out: any shape -> (n)."""
+    return labels[((labels < 0) | (labels >= width)) & (labels != IGNORED)]
+
+
 def summed_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     """Sum of -log p(label) in float32 or better: (N, V), (N) -> (). Labels of -100 count nothing."""
     if logits.requires_grad and torch.is_grad_enabled() and not torch.compiler.is_compiling():

@@ -121,9 +121,10 @@ def check_positions_suffice(model: Any, splits: dict[str, Any]) -> None:
     for name, rows in splits.items():
         if limit is None or not isinstance(rows, Dataset) or not len(rows):
             continue
-        longest = pair_lengths(rows).max(0)
+        lengths = pair_lengths(rows)
+        longest = lengths.max(0)
         if longest.max() > limit:
-            number = int((pair_lengths(rows).max(1) > limit).sum())
+            number = int((lengths.max(1) > limit).sum())
             raise ValueError(
                 f"{number:,} {name} pairs have more than {limit} tokens on a side (up to {longest[0]} and "
                 f"{longest[1]}), but the model learns {limit} positions; leave long training pairs out with "

@@ -5,30 +5,19 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from hf_attention_zoo import get_architecture
+from hf_attention_zoo import get_architecture, list_architectures
 from hf_attention_zoo.cli.command import main
 from hf_attention_zoo.cli.fresh_process import answer_in_fresh_process
 from hf_attention_zoo.cli.quickstart_tasks import pick_examples
 
-SIZES = {
-    "rnnsearch": {"embedding_size": 8, "hidden_size": 12, "attention_size": 10, "maxout_size": 8},
-    "rnn_encoder_decoder": {"embedding_size": 8, "hidden_size": 12, "maxout_size": 8},
-    "seq2seq_lstm": {"embedding_size": 8, "hidden_size": 12},
-    "luong": {"embedding_size": 8, "hidden_size": 12},
-    "transformer2017": {"hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 16},
-}
-
-
-def tiny(architecture: str) -> list[str]:
-    sizes = [word for name, size in SIZES[architecture].items() for word in (f"--config.{name}", str(size))]
-    return [*sizes, "--use_cpu", "True", "--generation.max_length", "8"]
-
-
-TINY = tiny("rnnsearch")
+SMALL = ["--use_cpu", "True", "--generation.max_length", "8"]
+TRANSLATORS = [row.model_type for row in list_architectures() if "AutoModelForSeq2SeqLM" in row.models]
+Sizes = Callable[[str], list[str]]
 
 
 def test_list_shows_samples_with_their_architectures(capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,9 +28,11 @@ def test_list_shows_samples_with_their_architectures(capsys: pytest.CaptureFixtu
     assert "architectures: " in printed and "rnnsearch" in printed
 
 
-def test_the_quick_start_does_every_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_quick_start_does_every_step(
+    tiny_sizes: Sizes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "quick"
-    command = ["quickstart", "--output_dir", str(folder), "--seed", "1", *TINY]
+    command = ["quickstart", "--output_dir", str(folder), "--seed", "1", *tiny_sizes("rnnsearch"), *SMALL]
     assert main([*command, "--max_steps", "2", "--max_train_samples", "60", "--max_eval_samples", "10"]) == 0
     printed, bar = capsys.readouterr()
     assert "training: " in bar and "2/2" in bar
@@ -60,12 +51,13 @@ def test_the_quick_start_does_every_step(tmp_path: Path, capsys: pytest.CaptureF
     assert "finished training" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("architecture", [name for name in SIZES if name != "rnnsearch"])
+@pytest.mark.parametrize("architecture", [name for name in TRANSLATORS if name != "rnnsearch"])
 def test_the_quick_start_works_for_every_translator(
-    architecture: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    architecture: str, tiny_sizes: Sizes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "quick"
-    command = ["quickstart", "--architecture", architecture, "--output_dir", str(folder), *tiny(architecture)]
+    command = ["quickstart", "--architecture", architecture, "--output_dir", str(folder)]
+    command += [*tiny_sizes(architecture), *SMALL]
     assert main([*command, "--max_steps", "2", "--max_train_samples", "60", "--max_eval_samples", "10"]) == 0
     printed = capsys.readouterr().out
     for part in ("BLEU", "copying the source", "fresh process", "use it in Python"):
@@ -90,11 +82,19 @@ def test_examples_are_spread_and_distinct() -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_says_how_to_go_on_and_a_rerun_does(tmp_path: Path) -> None:
+def test_ctrl_c_says_how_to_go_on_and_a_rerun_does(tiny_sizes: Sizes, tmp_path: Path) -> None:
     folder = tmp_path / "quick"
     limits = ["--max_train_samples", "200", "--max_eval_samples", "10", "--num_train_epochs", "40"]
     command = [sys.executable, "-m", "hf_attention_zoo.cli.command", "quickstart", "--output_dir", str(folder)]
-    command += [*TINY, *limits, "--eval_strategy", "no", "--load_best_model_at_end", "False"]
+    command += [
+        *tiny_sizes("rnnsearch"),
+        *SMALL,
+        *limits,
+        "--eval_strategy",
+        "no",
+        "--load_best_model_at_end",
+        "False",
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     limit = time.monotonic() + 300
     while not list(folder.glob("checkpoint-*")) and time.monotonic() < limit:

@@ -10,18 +10,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # for what the tests of this folder share
 
-SIZES = {
-    "rnnsearch": {"embedding_size": 8, "hidden_size": 12, "attention_size": 10, "maxout_size": 8},
-    "rnn_encoder_decoder": {"embedding_size": 8, "hidden_size": 12, "maxout_size": 8},
-    "seq2seq_lstm": {"embedding_size": 8, "hidden_size": 12, "num_hidden_layers": 2},
-    "luong": {"embedding_size": 8, "hidden_size": 12, "num_hidden_layers": 2, "window_half_width": 2},
-    "transformer2017": {
-        "hidden_size": 12,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 3,
-        "intermediate_size": 16,
-        "share_encoder_decoder_embeddings": False,
-    },
+# What tiny runs of some translators need beside their sizes.
+FORMS = {
+    "luong": ["--config.window_half_width=2"],
+    "transformer2017": ["--config.share_encoder_decoder_embeddings=False"],
 }
 TINY = [
     *("--tokenizer.kind", "word", "--tokenizer.vocab_size", "40"),
@@ -50,17 +42,17 @@ def pair_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def tiny_run(pair_folder: Path, tmp_path: Path) -> Callable[..., list[str]]:
+def tiny_run(pair_folder: Path, tmp_path: Path, tiny_sizes: Callable[[str], list[str]]) -> Callable[..., list[str]]:
     """Arguments of a tiny training run; more flags come behind, `folder` names the output folder."""
 
     def arguments(
         *flags: str, folder: str = "run", recipe: str = "none", architecture: str = "rnnsearch"
     ) -> list[str]:
-        sizes = [word for name, size in SIZES[architecture].items() for word in (f"--config.{name}", str(size))]
         return [
             architecture,
             *("--recipe", recipe, "--dataset", str(pair_folder), "--output_dir", str(tmp_path / folder)),
-            *sizes,
+            *tiny_sizes(architecture),
+            *FORMS.get(architecture, []),
             *TINY,
             *flags,
         ]

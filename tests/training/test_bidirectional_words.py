@@ -184,7 +184,6 @@ def test_two_processes_give_the_losses_of_one(tmp_path: Path) -> None:
     text = tmp_path / "text.jsonl"
     text.write_text("".join(json.dumps({"sentences": document}) + "\n" for document in DOCUMENTS))
     tiny = {"projection_size": 8, "cell_size": 12, "filters": "[[1,4],[2,8]]", "num_negative_samples": 0}
-    tiny |= dict.fromkeys(("dropout",), 0.0)
 
     def arguments(*flags: str, folder: str) -> list[str]:
         sizes = [f"--config.{name}={value}" for name, value in tiny.items()]

@@ -86,7 +86,7 @@ def test_the_loss_falls_and_a_stopped_run_goes_on_to_the_same_losses(grids: Path
 
 @pytest.mark.slow
 def test_two_processes_give_the_losses_of_one(grids: Path, tmp_path: Path) -> None:
-    options = ["--config.encoder_channels", "[4, 8]", "--config.dropout", "0.0", "--learning_rate", "0.02"]
+    options = ["--config.encoder_channels", "[4, 8]", "--learning_rate", "0.02"]
     check_two_processes(lambda *more, folder: flags(grids, tmp_path / folder, *options, *more), tmp_path)
 
 

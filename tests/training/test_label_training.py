@@ -68,7 +68,7 @@ def label_run(labelled_folder: Path, tmp_path: Path) -> Arguments:
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["self_attentive", "han"])
 def test_two_processes_give_the_losses_of_one(label_run: Arguments, tmp_path: Path, model: str) -> None:
-    own = ("--text_column", "sentences") if model == "han" else ("--config.dropout", "0.0")
+    own = ("--text_column", "sentences") if model == "han" else ()
     check_two_processes(lambda *flags, folder: label_run(*own, *flags, model=model, folder=folder), tmp_path)
 
 

@@ -70,14 +70,8 @@ def test_a_stopped_run_goes_on_to_the_same_losses(run_arguments: Arguments, tmp_
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["bert2018", "gpt2018"])
 def test_two_processes_give_the_losses_of_one(run_arguments: Arguments, tmp_path: Path, model: str) -> None:
-    dropouts = {
-        "bert2018": ("hidden_dropout_prob", "attention_probs_dropout_prob"),
-        "gpt2018": ("residual_dropout", "embedding_dropout", "attention_dropout"),
-    }
-    still = [word for name in dropouts[model] for word in (f"--config.{name}", "0.0")]
-
     def arguments(*flags: str, folder: str) -> list[str]:
-        return ["pretrain", *run_arguments(*still, *flags, model=model, folder=folder)]
+        return ["pretrain", *run_arguments(*flags, model=model, folder=folder)]
 
     check_two_processes(arguments, tmp_path, "hf_attention_zoo.cli.command")
 

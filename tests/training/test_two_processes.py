@@ -50,7 +50,7 @@ def test_two_processes_give_the_losses_of_one_with_the_doubled_batch(
 def test_two_processes_give_the_losses_of_one_under_the_recipe_of_each_paper(
     tiny_run: Arguments, tmp_path: Path, architecture: str
 ) -> None:
-    own = (*PAPER_FLAGS[architecture], "--max_train_samples", "48", "--config.dropout", "0.0")  # each draws its own
+    own = (*PAPER_FLAGS[architecture], "--max_train_samples", "48")
     check_two_processes(
         lambda *flags, folder: tiny_run(*own, *flags, architecture=architecture, folder=folder), tmp_path
     )

@@ -1,5 +1,6 @@
 """Runs of the training command in this process, and how one is stopped."""
 
+import dataclasses
 import json
 import math
 import os
@@ -13,6 +14,7 @@ from typing import Any
 
 from transformers import TrainerCallback
 
+from hf_attention_zoo import list_architectures
 from hf_attention_zoo.training.entry_point import TrainingResult, run_training
 from hf_attention_zoo.training.run_plan import parse_run
 
@@ -83,12 +85,23 @@ def history(folder: Path) -> list[tuple[float, float]]:
     ]
 
 
+def without_dropout(run: list[str]) -> list[str]:
+    """Flags that set every dropout of the run's architecture to 0."""
+    row = next(row for row in list_architectures() if row.model_type in run)
+    names = [item.name for item in dataclasses.fields(row.config_class) if "dropout" in item.name]
+    return [f"--config.{name}=0.0" for name in names]
+
+
 def check_two_processes(arguments: Callable[..., list[str]], out: Path, script: str = "train.py") -> None:
-    """Two processes with batches of 4 give the losses of one with batches of 8; `arguments(flags..., folder=)`."""
+    """Two processes with batches of 4 give the losses of one with batches of 8; `arguments(flags..., folder=)`.
+
+    Without dropout, since each process draws its own.
+    """
     for folder, processes, size in (("one", 1, 8), ("two", 2, 4)):
         flags = ["--per_device_train_batch_size", str(size), "--max_steps", "5", "--save_steps", "5"]
         flags += ["--logging_steps", "1", "--eval_strategy", "no", "--load_best_model_at_end", "False"]
-        launch(script, arguments(*flags, "--save_strategy", "steps", folder=folder), processes)
+        run = arguments(*flags, "--save_strategy", "steps", folder=folder)
+        launch(script, [*run, *without_dropout(run)], processes)
     assert facts(out / "two")["processes"] == 2
     one, two = history(out / "one"), history(out / "two")
     assert len(one) == 5

@@ -44,7 +44,7 @@ from hf_attention_zoo.recurrent.classification_loss import classification_loss
 from hf_attention_zoo.recurrent.projected_lstm import ProjectedLSTM
 from hf_attention_zoo.recurrent.sampled_softmax import sampled_cross_entropy
 from hf_attention_zoo.recurrent.seq2seq_inputs import label_loss
-from hf_attention_zoo.recurrent.token_loss import IGNORED, summed_cross_entropy
+from hf_attention_zoo.recurrent.token_loss import IGNORED, labels_outside, summed_cross_entropy
 
 EPSILONS = {"bilm": 1e-12, "allennlp": 1e-13}
 
@@ -312,7 +312,7 @@ class ELMoForPreTraining(ELMoPreTrainedModel):
                     f"{tuple(places.shape)}: "
                     + ("one for each word" if streams else "one for each word and one for the end of the text")
                 )
-            outside = tensor[((tensor < 0) | (tensor >= self.config.vocab_size)) & (tensor != IGNORED)]
+            outside = labels_outside(tensor, self.config.vocab_size)
             if len(outside):
                 raise ValueError(f"label {int(outside[0])} is outside 0 to {self.config.vocab_size - 1}, the softmax")
         forwards = labels[places]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from transformers.utils.generic import is_flash_attention_requested
 
+from hf_attention_zoo.parts.text_inputs import with_kernel
 from hf_attention_zoo.recurrent.seq2seq_inputs import check_vectors
 from hf_attention_zoo.recurrent.two_vocabularies import TwoVocabularies
 
@@ -55,11 +55,7 @@ def cross_masking(config: Any) -> Any:
 
     transformers leaves out pads there by one mask for queries and keys, but target and source have their own.
     """
-    if not is_flash_attention_requested(config):
-        return config
-    exact = copy.copy(config)
-    exact._attn_implementation = "sdpa"
-    return exact
+    return with_kernel(config, "sdpa") if is_flash_attention_requested(config) else config
 
 
 def target_mask(real: Tensor, vectors: Tensor, first: int | Tensor) -> Tensor:

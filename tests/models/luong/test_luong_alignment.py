@@ -5,12 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from small_luong import spread_luong
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from hf_attention_zoo import TranslationTokenizer, align
 from hf_attention_zoo.data.loading import load_data
-from hf_attention_zoo.models.luong.configuration_luong import LuongConfig
-from hf_attention_zoo.models.luong.modeling_luong import LuongForConditionalGeneration
 
 SOURCES = ["das haus ist sehr gross", "eine katze"]
 TARGETS = ["the house is very big", "a small cat"]
@@ -22,29 +21,11 @@ def tokenizer() -> TranslationTokenizer:
     return TranslationTokenizer.train(SOURCES, TARGETS, kind="word", vocab_size=40)
 
 
-def build(tokenizer: TranslationTokenizer, score: str) -> LuongForConditionalGeneration:
-    config = LuongConfig(
-        vocab_size=len(tokenizer),
-        decoder_vocab_size=tokenizer.target_vocab_size,
-        embedding_size=6,
-        hidden_size=8,
-        num_hidden_layers=1,
-        attention_score=score,
-        attention_window="global",
-    )
-    model = LuongForConditionalGeneration(config).eval()
-    torch.manual_seed(0)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=1.0)
-    return model
-
-
 @pytest.mark.parametrize(("score", "shift"), [("general", 1), ("concat", 1), ("dot", 1), ("location", 0)])
 def test_rows_are_those_of_the_step_that_explains_the_word(
     tokenizer: TranslationTokenizer, score: str, shift: int
 ) -> None:
-    model = build(tokenizer, score)
+    model = spread_luong(tokenizer, score)
     for source, target, made in zip(SOURCES, TARGETS, align(model, tokenizer, SOURCES, targets=TARGETS), strict=True):
         ids = tokenizer(text_target=target)["input_ids"]
         read = torch.tensor([[model.config.decoder_start_token_id, *ids]])
@@ -59,7 +40,7 @@ def test_rows_are_those_of_the_step_that_explains_the_word(
 
 
 def test_rows_of_the_predictions_can_be_asked_for(tokenizer: TranslationTokenizer) -> None:
-    model = build(tokenizer, "general")
+    model = spread_luong(tokenizer, "general")
     (shown,) = align(model, tokenizer, SOURCES[:1], targets=TARGETS[:1])
     (before,) = align(model, tokenizer, SOURCES[:1], targets=TARGETS[:1], shift=0)
     np.testing.assert_allclose(shown.weights[:-1], before.weights[1:], atol=1e-6)
@@ -68,7 +49,7 @@ def test_rows_of_the_predictions_can_be_asked_for(tokenizer: TranslationTokenize
 
 
 def test_a_translation_that_was_cut_off_has_a_row_for_each_word(tokenizer: TranslationTokenizer) -> None:
-    model = build(tokenizer, "dot")
+    model = spread_luong(tokenizer, "dot")
     model.generation_config.eos_token_id = None
     for made in align(model, tokenizer, SOURCES, max_new_tokens=4, num_beams=2):
         assert made.weights.shape[0] == len(made.target_tokens) == 4
@@ -78,7 +59,7 @@ def test_a_translation_that_was_cut_off_has_a_row_for_each_word(tokenizer: Trans
 @pytest.mark.parametrize("shift", [2, -1, True, "1"])
 def test_other_shifts_are_refused(tokenizer: TranslationTokenizer, shift: object) -> None:
     with pytest.raises(ValueError, match="give 0, 1, or None"):
-        align(build(tokenizer, "general"), tokenizer, SOURCES, shift=shift)
+        align(spread_luong(tokenizer, "general"), tokenizer, SOURCES, shift=shift)
 
 
 def test_words_that_are_spelled_alike_are_found_by_the_trained_model() -> None:

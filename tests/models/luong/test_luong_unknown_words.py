@@ -2,13 +2,12 @@
 
 import pytest
 import torch
+from small_luong import spread_luong
 
 from hf_attention_zoo import TranslationTokenizer
 from hf_attention_zoo.generation.forced_attention import cross_attention
 from hf_attention_zoo.generation.source_text import encode_sources, pad_sources
 from hf_attention_zoo.generation.translating import decode_sequences
-from hf_attention_zoo.models.luong.configuration_luong import LuongConfig
-from hf_attention_zoo.models.luong.modeling_luong import LuongForConditionalGeneration
 
 SOURCES = ["das haus ist sehr gross", "eine kleine katze sieht das haus"]
 
@@ -26,20 +25,7 @@ def tokenizer() -> TranslationTokenizer:
 def test_word_is_that_of_the_step_that_reads_it_or_with_the_location_score_of_the_one_that_predicts_it(
     tokenizer: TranslationTokenizer, score: str, window: str, shift: int
 ) -> None:
-    config = LuongConfig(
-        vocab_size=len(tokenizer),
-        decoder_vocab_size=tokenizer.target_vocab_size,
-        embedding_size=6,
-        hidden_size=8,
-        num_hidden_layers=1,
-        attention_score=score,
-        attention_window=window,
-        window_half_width=2,
-    )
-    model = LuongForConditionalGeneration(config).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=1.5)
+    model = spread_luong(tokenizer, score, window, std=1.5)
     sentences = encode_sources(model, tokenizer, SOURCES, truncation=False)
     inputs = pad_sources(tokenizer, sentences, model.device)
     unknown = tokenizer.unk_token_id
