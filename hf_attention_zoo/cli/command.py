@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sentence-vectors": ("hf_attention_zoo.cli.draw_sentences", "draw sentences in the plane of their vectors"),
     "neighbours": ("hf_attention_zoo.cli.nearest_words", "show the nearest words of a word in its contexts"),
     "score": ("hf_attention_zoo.cli.score_pairs", "log p(target | source) of the pairs in a file"),
+    "links": ("hf_attention_zoo.cli.write_links", "link the words of sentence pairs by attention"),
     "aer": ("hf_attention_zoo.evaluation.alignment_error_rate", "score alignments against sure and possible links"),
     "treebank": ("hf_attention_zoo.cli.make_treebank", "turn constituency trees into a folder to train a parser on"),
     "parse": ("hf_attention_zoo.cli.parse_text", "write the constituency trees of sentences"),
