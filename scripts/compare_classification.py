@@ -83,8 +83,10 @@ class Run:
         return folder_name(self.dataset, self.system, self.seed)
 
 
-def fits(settings: dict[str, Any], data: dict[str, Any]) -> bool:
-    """Whether a system is for this data set: pairs or single texts, and the language of its word vectors."""
+def fits(settings: dict[str, Any], dataset: str, data: dict[str, Any]) -> bool:
+    """Whether a system is for this data set, by name, by pairs or single texts, by the language of its vectors."""
+    if dataset not in settings.get("sets", [dataset]):
+        return False
     wanted = {"pairs": data.get("pairs", False), "texts": not data.get("pairs", False)}
     return wanted.get(settings.get("for"), True) and settings.get("language") in (None, data["language"])
 
@@ -98,7 +100,7 @@ def runs(protocol: dict[str, Any], paths: dict[str, str]) -> Iterator[Run]:
                 continue
             for system, settings in protocol["systems"].items():
                 chance = settings["kind"] != "baseline"
-                if fits(settings, data) and (chance or number == 0):
+                if fits(settings, dataset, data) and (chance or number == 0):
                     yield Run(dataset, path, system, settings, seed if chance else WITHOUT_CHANCE)
 
 
