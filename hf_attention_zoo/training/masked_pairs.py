@@ -257,7 +257,7 @@ class MaskedPairsObjective(Objective):
             )
         if self.chosen["left_to_right"] and self.chosen["next_sentence"]:
             raise ValueError(
-                "with left_to_right the first token sees no text, so it cannot tell whether the second follows; give "
+                "left_to_right is the paper's ablation without the second task (Section 5.1, LTR & No NSP); give "
                 "--objective.next_sentence False, too"
             )
         self.auto_class = "AutoModelForPreTraining" if self.chosen["next_sentence"] else "AutoModelForMaskedLM"

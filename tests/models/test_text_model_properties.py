@@ -367,6 +367,22 @@ def test_vocabularies_are_resized_and_stay_tied(head: Head, tmp_path: Path) -> N
         check_equal(outputs(again, given)[name], tensor, tolerance=1e-5)
 
 
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("name", ["SequenceClassification", "NextSentencePrediction", "MultipleChoice", "PreTraining"])
+def test_a_pooled_text_read_from_left_to_right_is_read_to_its_end(name: str, side: str) -> None:
+    head = Head("bert2018", f"AutoModelFor{name}")
+    model, given = head.model(left_to_right=True), head.batch(side=side, extra=2)
+    mask = given["attention_mask"].bool()
+    last = mask & (mask.cumsum(-1) == mask.sum(-1, keepdim=True))
+    pooled = "seq_relationship_logits" if name == "PreTraining" else "logits"
+    before = model(**given)[pooled]
+    for changed in (last, mask & ~last):  # the last token alone, and all before it
+        ids = given["input_ids"].where(~changed, 50 - given["input_ids"])
+        moved = (model(**{**given, "input_ids": ids})[pooled] - before).abs().flatten(1).amax(1)
+        assert moved.min() > 1e-3
+    check_equal(model(**head.batch())[pooled], before)
+
+
 # --- continuing texts ------------------------------------------------------------------------------------------------
 
 CAUSAL = Head("gpt2018", "AutoModelForCausalLM")

@@ -44,6 +44,12 @@ def test_hidden_words_are_filled_in(tmp_path: Path) -> None:
     assert "[MASK]" not in single[0][0]["sequence"]
 
 
+def test_a_model_of_next_words_fills_in_no_hidden_ones(tmp_path: Path) -> None:
+    folder = saved(tmp_path, "bert2018", "AutoModelForMaskedLM", left_to_right=True)
+    with pytest.raises(ValueError, match="reads from left to right"):
+        pipeline("fill-mask", model=str(folder))
+
+
 @pytest.mark.parametrize(("name", "changes"), [("bert2018", {}), ("gpt2018", {}), ("gpt2018", {"similarity": True})])
 def test_texts_and_pairs_are_classified(name: str, changes: dict[str, object], tmp_path: Path) -> None:
     folder = saved(tmp_path, name, "AutoModelForSequenceClassification", num_labels=3, **changes)

@@ -24,7 +24,8 @@ class BERT2018Config(PreTrainedConfig):
         max_position_embeddings: the longest input: 512.
         type_vocab_size: segments: 2.
         left_to_right: every token sees those before it only, the ablation of Section 5.1. The labels of the
-            masked-word head are then the next words, each at the place of the word before it.
+            masked-word head are then the next words, each at the place of the word before it, and what is read off
+            [CLS] is read off the last token.
         sparse_prediction: in training with labels, predict at the labelled positions only, as the paper does;
             `logits` are then (n, V), in the order of those positions.
         initializer_range: deviation of the truncated normal distribution of all weights: 0.02.

@@ -5,12 +5,14 @@ Shapes: B rows, T positions, R real tokens, H hidden size.
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 from transformers.activations import ACT2FN
 
 from hf_attention_zoo.attention.packing import Packing
 from hf_attention_zoo.models.bert2018.configuration_bert2018 import BERT2018Config
 from hf_attention_zoo.parts.post_norm_layers import FeedForward, PostNormLayer, SelfAttention
+from hf_attention_zoo.parts.text_inputs import last_token
 from hf_attention_zoo.parts.token_table import token_table
 
 
@@ -54,19 +56,22 @@ def bert_layer(config: BERT2018Config, layer_idx: int) -> PostNormLayer:
 
 
 class BERT2018Pooler(nn.Module):
-    """c = tanh(W_p h^L_[CLS] + b_p): (B, T, H) -> (B, H)."""
+    """c = tanh(W_p h^L_[CLS] + b_p): (B, T, H) -> (B, H); with `left_to_right` of the last token, which sees all."""
 
     def __init__(self, config: BERT2018Config) -> None:
         super().__init__()
         self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+        self.at_end = config.left_to_right
 
-    def forward(self, states: Tensor, first: Tensor | None = None) -> Tensor:
-        """`first` (B) is the place of each row's first token, if that is not 0."""
-        if first is None:
-            at_start = states[:, 0]
+    def forward(self, states: Tensor, real: Tensor | None = None, tokens_first: bool = True) -> Tensor:
+        """`real` (B, T) is where tokens stand; `tokens_first`: that of every row begins at position 0."""
+        if self.at_end:
+            place = last_token(real, states.shape[:2], states.device)
+        elif real is None or tokens_first:
+            return self.dense(states[:, 0]).tanh()
         else:
-            at_start = states.gather(1, first[:, None, None].expand(-1, 1, states.shape[-1]))[:, 0]
-        return self.dense(at_start).tanh()
+            place = real.to(torch.int32).argmax(1)
+        return self.dense(states.gather(1, place[:, None, None].expand(-1, 1, states.shape[-1]))[:, 0]).tanh()
 
 
 class WordTransform(nn.Module):

@@ -134,7 +134,7 @@ class BERT2018Model(BERT2018PreTrainedModel):
         output_hidden_states: bool | None = None,
         **kwargs: Any,
     ) -> BaseModelOutputWithPooling:
-        """States (B, T, H) and the pooled state of the first token (B, H).
+        """States (B, T, H) and the pooled state (B, H) of the first token, or of the last with `left_to_right`.
 
         Args:
             input_ids: (B, T), or `inputs_embeds` (B, T, H), rows of the word table.
@@ -170,9 +170,7 @@ class BERT2018Model(BERT2018PreTrainedModel):
             all_weights.append(weights)
         if packing is not None:
             states = packing.unpack(states)
-        pooled = None
-        if self.pooler is not None:
-            pooled = self.pooler(states, None if order is None else real.to(torch.int32).argmax(1))
+        pooled = None if self.pooler is None else self.pooler(states, real, tokens_first=order is None)
         return BaseModelOutputWithPooling(
             last_hidden_state=states,
             pooler_output=pooled,
