@@ -265,6 +265,14 @@ class MaskedPairsObjective(Objective):
     def config_fields(self, tokenizer: Any, longest: int) -> dict[str, Any]:
         return {**super().config_fields(tokenizer, longest), "left_to_right": self.chosen["left_to_right"]}
 
+    def check_model(self, config: Any) -> None:
+        if config.left_to_right != self.chosen["left_to_right"]:
+            raise ValueError(
+                f"the model has left_to_right={config.left_to_right}, the objective left_to_right="
+                f"{self.chosen['left_to_right']}; give --objective.left_to_right {config.left_to_right}, or another "
+                "--model"
+            )
+
     def dataset(
         self,
         documents: Iterable[Document],

@@ -63,6 +63,9 @@ class Objective(ABC):
         """Fields of a new model's config that follow from the tokenizer and the longest example; they win."""
         return {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
 
+    def check_model(self, config: Any) -> None:  # noqa: B027 (most objectives fit any model of the architecture)
+        """Raises ValueError if a model of this config learns something else than the objective asks for."""
+
     @abstractmethod
     def dataset(
         self,

@@ -13,6 +13,7 @@ from typing import Any
 from hf_attention_zoo.data.documents import BLANK_LINE, WHOLE_FILE, DocumentSource
 from hf_attention_zoo.data.example_stream import ExampleStream, Phase
 from hf_attention_zoo.registry import Architecture
+from hf_attention_zoo.training.carried_states import load_carried, save_carried
 from hf_attention_zoo.training.held_out_trainer import HeldOutTrainer
 from hf_attention_zoo.training.output_folder import read_json
 from hf_attention_zoo.training.pretraining_table import Objective, objective_class
@@ -163,6 +164,13 @@ class PretrainingTask(TrainingTask):
                 f"examples have up to {self.plan.data.longest()} tokens, the model has {positions} positions; give a "
                 "smaller --length or --second_length, or more --config.max_position_embeddings"
             )
+        words = getattr(model.config, "vocab_size", None)
+        if words is not None and len(tokenizer) > words:
+            raise ValueError(
+                f"the tokenizer has {len(tokenizer):,} tokens, the model {words:,}; take the tokenizer that the model "
+                "was trained with"
+            )
+        self.objective.check_model(model.config)
 
     def encode(self, train: DocumentSource, validation: DocumentSource | None, tokenizer: Any) -> EncodedData:
         args, data = self.plan.training, self.plan.data
@@ -226,6 +234,7 @@ class PretrainingTrainer(HeldOutTrainer):
     """Trainer on an endless stream.
 
     A run that goes on passes over the batches that it has seen, as the Trainer does, but they are not made again.
+    What its rows carry from batch to batch is kept in the checkpoints.
     """
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
@@ -235,4 +244,11 @@ class PretrainingTrainer(HeldOutTrainer):
             if resume_from_checkpoint:
                 done = read_json(Path(resume_from_checkpoint) / "trainer_state.json").get("global_step", 0)
             self.train_dataset.stand_in_before(done * global_batch(self.args))
+        if resume_from_checkpoint:
+            load_carried(self.model, resume_from_checkpoint, self.args.process_index, self.args.world_size)
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
+
+    def _save_rng_state(self, output_dir: str) -> None:
+        """Beside the random numbers of each process, what its rows carry: before a checkpoint counts as whole."""
+        super()._save_rng_state(output_dir)
+        save_carried(self.model, output_dir, self.args.process_index, self.args.world_size)

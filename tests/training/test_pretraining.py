@@ -107,6 +107,20 @@ def test_passes_over_the_text_can_be_counted_in_place_of_steps(run_arguments: Ar
     assert 0 < result.facts["steps"] < 60 and result.metrics == {}
 
 
+def test_a_model_that_goes_on_is_what_the_objective_asks_for(run_arguments: Arguments, tmp_path: Path) -> None:
+    pretrain(run_arguments("--max_steps", "2"))
+    taken = run_arguments("--model", str(tmp_path / "run"), folder="more")
+    onward = ("--objective.next_sentence", "False", "--objective.left_to_right", "True")
+    with pytest.raises(ValueError, match="the model has left_to_right=False, the objective left_to_right=True"):
+        pretrain([*taken, *onward])
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "run")
+    words = len(tokenizer)
+    tokenizer.add_tokens(["another", "one"])
+    tokenizer.save_pretrained(tmp_path / "longer")
+    with pytest.raises(ValueError, match=f"the tokenizer has {words + 2} tokens, the model {words}"):
+        pretrain([*taken, "--tokenizer", str(tmp_path / "longer")])
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
