@@ -21,6 +21,7 @@ TRAINING_LEFTOVERS = (
     "scheduler.pt",
     "scaler.pt",
     "rng_state*.pth",
+    "carried_state_*.safetensors",
     "events.out.tfevents.*",
     "*.lock",
     "*.tmp",

@@ -243,7 +243,11 @@ class PretrainingTrainer(HeldOutTrainer):
             done = 0
             if resume_from_checkpoint:
                 done = read_json(Path(resume_from_checkpoint) / "trainer_state.json").get("global_step", 0)
-            self.train_dataset.stand_in_before(done * global_batch(self.args))
+            seen = done * global_batch(self.args)
+            if False:
+                self.train_dataset.start_at(seen)
+            else:
+                self.train_dataset.stand_in_before(seen)
         if resume_from_checkpoint:
             load_carried(self.model, resume_from_checkpoint, self.args.process_index, self.args.world_size)
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)

@@ -17,8 +17,10 @@ from hf_attention_zoo import get_architecture
 from hf_attention_zoo.data.example_stream import Phase
 from hf_attention_zoo.models.elmo.configuration_elmo import ELMoConfig
 from hf_attention_zoo.models.elmo.modeling_elmo import ELMoForPreTraining
+from hf_attention_zoo.recurrent.projected_lstm import ProjectedState
 from hf_attention_zoo.tokenization.word_character_tokenizer import WordCharacterTokenizer
 from hf_attention_zoo.training.bidirectional_words import BidirectionalWordsObjective, WordCollator
+from hf_attention_zoo.training.carried_states import load_carried, save_carried
 from hf_attention_zoo.training.optimizers import optimizer_class
 from hf_attention_zoo.training.pretraining_entry import main
 
@@ -120,6 +122,23 @@ def test_streams_carry_their_state_in_training_and_not_in_evaluation(
         assert model.eval()(**batch).loss == model(**batch).loss
 
 
+def test_what_is_carried_belongs_to_a_process_and_is_missed_by_another_number_of_them(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model, other = (ELMoForPreTraining(get_architecture("elmo").tiny_config()) for _ in range(2))
+    save_carried(model, tmp_path, 0, 2)
+    assert not list(tmp_path.iterdir()), "nothing is carried yet"
+    rows = [ProjectedState(torch.rand(2, 3, 6), torch.rand(2, 3, 8)) for _ in range(2)]
+    model.model.bilm.carried = rows
+    save_carried(model, tmp_path, 1, 2)
+    load_carried(other, tmp_path, 1, 2)
+    for one, kept in zip(other.model.bilm.carried, rows, strict=True):
+        assert torch.equal(one.hidden, kept.hidden) and torch.equal(one.cell, kept.cell)
+    other.reset_state()
+    load_carried(other, tmp_path, 0, 1)
+    assert other.model.bilm.carried is None and "another number of processes" in caplog.text
+
+
 def test_evaluation_counts_every_word_and_end_once(tokenizer: WordCharacterTokenizer) -> None:
     torch.manual_seed(0)
     config = ELMoConfig(**{**get_architecture("elmo").tiny_config().to_diff_dict(), "vocab_size": len(tokenizer)})
@@ -151,7 +170,8 @@ def test_baselines_count_the_same_targets_in_both_directions(tokenizer: WordChar
         assert row["perplexity"] == pytest.approx(sides**0.5) == pytest.approx(math.exp(row["loss"]))
 
 
-def test_a_run_from_raw_text_falls_is_saved_and_goes_on_to_the_same_losses(tmp_path: Path) -> None:
+@pytest.mark.parametrize("batching", ["bucketed", "contiguous"])
+def test_a_run_from_raw_text_falls_is_saved_and_goes_on_to_the_same_losses(tmp_path: Path, batching: str) -> None:
     text = tmp_path / "text.jsonl"
     text.write_text("".join(json.dumps({"sentences": document}) + "\n" for document in DOCUMENTS))
     tiny = {"projection_size": 8, "cell_size": 12, "filters": "[[1,4],[2,8]]", "num_negative_samples": 5}
@@ -161,26 +181,27 @@ def test_a_run_from_raw_text_falls_is_saved_and_goes_on_to_the_same_losses(tmp_p
         flags += ["--train_file", str(text), "--output_dir", str(folder), "--max_steps", "24", "--length", "12"]
         flags += ["--held_out_documents", "3", "--eval_steps", "12", "--save_steps", "12", "--logging_steps", "4"]
         flags += ["--per_device_train_batch_size", "4", "--warmup_steps", "2", "--tokenizer.min_frequency", "1"]
+        flags += ["--objective.batching", batching]
         assert main(["elmo", "--recipe", "small", *flags, *more]) == 0
         return folder
 
+    def logged(folder: Path, name: str) -> dict[int, float]:
+        history = json.loads((folder / "checkpoint-24" / "trainer_state.json").read_text())["log_history"]
+        return {row["step"]: row[name] for row in history if name in row}
+
     folder = run(tmp_path / "whole")
-    losses = {
-        row["step"]: row["loss"]
-        for row in json.loads((folder / "checkpoint-24" / "trainer_state.json").read_text())["log_history"]
-        if "loss" in row
-    }
-    assert losses[24] < losses[4]
+    held_out = logged(folder, "eval_loss")
+    assert held_out[24] < held_out[12]
     model = AutoModelForPreTraining.from_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert isinstance(model, ELMoForPreTraining) and model.config.vocab_size == len(tokenizer)
     second = run(tmp_path / "second", "--resume_from_checkpoint", str(folder / "checkpoint-12"))
-    again = json.loads((second / "checkpoint-24" / "trainer_state.json").read_text())["log_history"]
-    assert {row["step"]: row["loss"] for row in again if "loss" in row} == losses
+    assert logged(second, "loss") == logged(folder, "loss")
 
 
 @pytest.mark.slow
-def test_two_processes_give_the_losses_of_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("batching", ["bucketed", "contiguous"])
+def test_two_processes_give_the_losses_of_one(tmp_path: Path, batching: str) -> None:
     text = tmp_path / "text.jsonl"
     text.write_text("".join(json.dumps({"sentences": document}) + "\n" for document in DOCUMENTS))
     tiny = {"projection_size": 8, "cell_size": 12, "filters": "[[1,4],[2,8]]", "num_negative_samples": 0}
@@ -189,6 +210,7 @@ def test_two_processes_give_the_losses_of_one(tmp_path: Path) -> None:
         sizes = [f"--config.{name}={value}" for name, value in tiny.items()]
         data = ["--train_file", str(text), "--output_dir", str(tmp_path / folder), "--length", "12"]
         others = ["--warmup_steps", "2", "--tokenizer.min_frequency", "1", "--disable_tqdm", "True"]
+        others += ["--objective.batching", batching]
         return ["pretrain", "elmo", "--recipe", "small", *sizes, *data, *others, *flags]
 
     check_two_processes(arguments, tmp_path, "hf_attention_zoo.cli.command")

@@ -159,6 +159,22 @@ class BidirectionalLM(nn.Module):
             for part, new in zip(state, end, strict=True):
                 part[:, index] = new.to(part.dtype)
 
+    def carried_tensors(self) -> dict[str, Tensor]:
+        """`carried` by names, for the checkpoints of a run: h (2, B, P) and c (2, B, C) of each layer."""
+        return {
+            f"layers.{number}.{name}": tensor
+            for number, state in enumerate(self.carried or [])
+            for name, tensor in state._asdict().items()
+        }
+
+    def carry_on(self, tensors: dict[str, Tensor]) -> None:
+        """Go on from what `carried_tensors` gave."""
+        names = ProjectedState._fields
+        self.carried = [
+            ProjectedState(*(tensors[f"layers.{number}.{name}"] for name in names))
+            for number in range(len(self.layers))
+        ]
+
     def real_words(self, character_ids: Tensor | None, attention_mask: Tensor | None) -> Tensor:
         if character_ids is None or character_ids.ndim != 3 or not len(character_ids):
             shape = None if character_ids is None else tuple(character_ids.shape)

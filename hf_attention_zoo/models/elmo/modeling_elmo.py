@@ -95,6 +95,10 @@ class ELMoPreTrainedModel(PreTrainedModel):
     main_input_name = "character_ids"
     _no_split_modules = ["CharacterEncoder", "ProjectedLSTMPair"]
 
+    def reset_state(self) -> None:
+        """Begin the next call from zero; for `stateful` models and for streams in training, others always do."""
+        self.base_model.bilm.carried = None
+
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         """Characters U(-1, 1); filters U(-.05, .05) for relu; highways, projection, softmax N(0, 1/inputs); b_c -2."""
@@ -147,10 +151,6 @@ class ELMoModel(ELMoPreTrainedModel):
     def set_input_embeddings(self, value: nn.Embedding) -> None:
         """Replace the table of characters."""
         self.bilm.characters.embedding = value
-
-    def reset_state(self) -> None:
-        """Begin the next call from zero; for `stateful` models, the others always do."""
-        self.bilm.carried = None
 
     @can_return_tuple
     def forward(
@@ -225,10 +225,6 @@ class ELMoForPreTraining(ELMoPreTrainedModel):
     def set_output_embeddings(self, value: nn.Linear) -> None:
         """Replace the softmax."""
         self.lm_head = value
-
-    def reset_state(self) -> None:
-        """As in `ELMoModel`."""
-        self.model.reset_state()
 
     @can_return_tuple
     def forward(

@@ -286,6 +286,15 @@ def test_two_calls_agree_and_a_stateful_model_goes_on_until_it_is_reset(batch: d
         torch.testing.assert_close(carrying(**batch).last_hidden_state, wanted, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("head", HEADS)
+def test_heads_of_a_stateful_model_are_reset_too(batch: dict[str, Tensor], head: type[Any]) -> None:
+    model = made(head, stateful=True)
+    with torch.no_grad():
+        first, second = model(**batch).logits, model(**batch).logits
+        model.reset_state()
+        assert torch.equal(model(**batch).logits, first) and not torch.equal(first, second)
+
+
 def test_a_stream_that_is_cut_anywhere_is_one_stream_to_a_stateful_model(batch: dict[str, Tensor]) -> None:
     stream = batch["character_ids"][:1].repeat(2, 1, 1)
     whole = made(ELMoModel)(stream, boundaries=False, output_hidden_states=True).hidden_states
