@@ -244,7 +244,7 @@ class PretrainingTrainer(HeldOutTrainer):
             if resume_from_checkpoint:
                 done = read_json(Path(resume_from_checkpoint) / "trainer_state.json").get("global_step", 0)
             seen = done * global_batch(self.args)
-            if False:
+            if self.args.ignore_data_skip:
                 self.train_dataset.start_at(seen)
             else:
                 self.train_dataset.stand_in_before(seen)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from training_runs import StopAt, check_two_processes, losses
+from training_runs import StopAt, check_two_processes, losses, without_dropout
 from transformers import AutoModelForCausalLM, AutoModelForPreTraining, AutoTokenizer, pipeline
 
 from hf_attention_zoo.data.documents import read_documents
@@ -65,6 +65,19 @@ def test_a_stopped_run_goes_on_to_the_same_losses(run_arguments: Arguments, tmp_
     tokenizer = AutoTokenizer.from_pretrained(folder)
     auto = AutoModelForPreTraining if model == "bert2018" else AutoModelForCausalLM
     assert auto.from_pretrained(folder).config.vocab_size == len(tokenizer)
+
+
+def test_a_run_that_goes_on_without_passing_over_batches_goes_on_in_the_text(run_arguments: Arguments) -> None:
+    quick = (
+        "--eval_strategy",
+        "no",
+        *without_dropout(run_arguments(model="gpt2018")),
+    )  # its draws are not passed over
+    whole = pretrain(run_arguments(*quick, model="gpt2018", folder="whole"))
+    with pytest.raises(TrainingStopped):
+        pretrain(run_arguments(*quick, "--seed", "42", model="gpt2018"), StopAt(5))
+    going_on = pretrain(run_arguments(*quick, "--seed", "42", "--ignore_data_skip", "True", model="gpt2018"))
+    assert losses(going_on) == pytest.approx(losses(whole), rel=1e-5)
 
 
 @pytest.mark.slow
