@@ -178,7 +178,7 @@ def align_documents(
             encoded = tokenizer(batch, return_tensors="pt", **limits).to(model.device)
             read = model(**encoded, output_attentions=True)
             words, sentences = (weights.float().cpu().numpy() for weights in read.attentions)
-            scores = label_scores(model, read.logits)
+            scores = label_scores(model, read.logits) if "logits" in read else [{} for _ in batch]
             for row, document in enumerate(batch):
                 written = tokenizer.surface(document, **limits)
                 found.append(
@@ -187,7 +187,7 @@ def align_documents(
                         word_weights=tuple(words[row, i, : len(line)] for i, line in enumerate(written)),
                         sentence_weights=sentences[row, : len(written)],
                         scores=scores[row],
-                        label=max(scores[row], key=scores[row].__getitem__),
+                        label=max(scores[row], key=scores[row].__getitem__, default=""),
                     )
                 )
     return found

@@ -54,7 +54,7 @@ def plot_document(
             f"than {MARK_INCHES}"
         )
     if title is None:
-        title = f"{document.label}  {document.scores[document.label]:.3f}"
+        title = f"{document.label}  {document.scores[document.label]:.3f}" if document.label else ""
     words = [shortened(word, LONGEST_WORD) for sentence in document.sentences for word in sentence]
     heading, *labels = drawable_labels([title, *words])
     widths = _widths(labels, font_size)

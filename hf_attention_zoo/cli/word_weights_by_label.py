@@ -18,6 +18,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--split", default="test", help="default: test")
     parser.add_argument("--text_column", "--text-column", help="default: looked for")
     parser.add_argument("--label_column", "--label-column", help="default: looked for")
+    parser.add_argument("--dataset_config", "--dataset-config", help="configuration of a Hub data set")
+    parser.add_argument("--label_separator", "--label-separator", default=",", help="default: a comma")
     parser.add_argument("--max_documents", "--max-documents", type=int, help="read only the first N documents")
     parser.add_argument("--batch_size", "--batch-size", type=int, default=64)
     parser.add_argument(
@@ -33,6 +35,7 @@ def main(argv: Sequence[str]) -> int:
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
     from hf_attention_zoo.data.labelled import load_labelled
     from hf_attention_zoo.data.labels import REGRESSION, label_info_of
+    from hf_attention_zoo.data.record_files import canonical_split
     from hf_attention_zoo.evaluation.checkpoint_evaluation import load_checkpoint
     from hf_attention_zoo.evaluation.word_weights import measure_word_weights
 
@@ -42,6 +45,7 @@ def main(argv: Sequence[str]) -> int:
         raise ValueError(f"{options.folder} reads no sentences of words; this command is for hierarchical models")
     info = label_info_of(model.config)
     named = {"text": options.text_column, "label": options.label_column}
+    split = canonical_split(options.split)
     columns = {role: column for role, column in named.items() if column}
     classes = None if info.problem_type == REGRESSION else info.names
     splits, _ = load_labelled(
@@ -49,9 +53,11 @@ def main(argv: Sequence[str]) -> int:
         columns=columns or None,
         problem_type=info.problem_type,
         label_names=classes,
-        splits=[options.split],
+        dataset_config=options.dataset_config,
+        label_separator=options.label_separator,
+        splits=[split],
     )
-    rows = splits[options.split]
+    rows = splits[split]
     if options.max_documents is not None:
         rows = rows.select(range(min(len(rows), options.max_documents)))
     weights = measure_word_weights(

@@ -3,12 +3,14 @@
 A folder holds `train`, `validation` and `test` files of any format that `load_data` reads, and the pictures: in
 `images.zip`, or as files. A row names its picture in `file_name` (also `image`, `image_path`, `filepath`), relative to
 the archive or to the folder, and has its captions in `captions`, `caption`, `text` or `sentences`: a string, a list of
-strings, or a mapping from languages to one or the other.
+strings, or a mapping from languages to one or the other. Rows of the same picture are one picture with the captions of
+all of them.
 """
 
 from __future__ import annotations
 
 import io
+import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -137,7 +139,8 @@ def load_captions(
         splits: load only these.
 
     Raises:
-        ValueError: no such data, column, language or picture, or a row without a caption.
+        ValueError: no such data, column, language or picture, or no captions at all; rows without one are left out
+            with a warning.
     """
     wanted = [splits] if isinstance(splits, str) else None if splits is None else list(splits)
     name = str(dataset)
@@ -188,18 +191,25 @@ def _rows(
     picture_column: str | None,
     caption_column: str | None,
 ) -> CaptionRows:
-    names, captions, sources, rest = [], [], [], []
+    names, captions, sources, rest, known = [], [], [], [], {}
+    without = 0
     for place, row in placed:
         picture = _column(row, picture_column, PICTURE_COLUMNS, "picture", place)
         caption = _column(row, caption_column, CAPTION_COLUMNS, "caption", place)
         written = _captions(row[caption], language, place)
         if not written:
-            continue  # this language has none for the picture
+            without += 1  # this language has none for the picture
+            continue
         source = row[picture]
         if isinstance(source, Mapping):  # the Hub's undecoded pictures
             source = source.get("bytes") or source.get("path")
         if store is not None and source not in store:
             raise ValueError(f"{place}: {store.folder} has no picture {source!r}")
+        if isinstance(source, (str, bytes)):
+            if source in known:  # a row for each caption, as the lists of Flickr8k have it
+                captions[known[source]] += written
+                continue
+            known[source] = len(names)
         names.append(str(row.get("id", source if isinstance(source, str) else len(names))))
         captions.append(written)
         sources.append(source)
@@ -207,6 +217,9 @@ def _rows(
     if not names:
         said = "" if language is None else f" in {language!r}"
         raise ValueError(f"there are no captions{said}")
+    if without:
+        said = "captions" if language is None else f"captions in {language!r}"
+        warnings.warn(f"left out {without} of {len(placed)} rows without {said}", UserWarning, stacklevel=3)
     return CaptionRows(names, captions, sources, store, rest)
 
 

@@ -289,7 +289,7 @@ class _Reader:
         if unlabelled and len(unlabelled) < len(rows):
             raise ValueError(
                 f"{unlabelled[0]}: no label in column {', '.join(found.labels)} ({len(unlabelled)} of {len(rows)} "
-                "rows have none); correct or remove the rows"
+                f"rows have none{self._none_said(found)}); correct or remove the rows"
             )
         if unlabelled:
             warnings.warn(f"{where}: left out, its rows have no labels", UserWarning, stacklevel=4)
@@ -298,6 +298,8 @@ class _Reader:
 
     def _label(self, row: Mapping[str, Any], found: LabelledColumns, place: str, named: dict[Any, str]) -> Any:
         values = [value_at(row, column, place) for column in found.labels]
+        if values == [""] and self.problem_type == MULTI_LABEL:
+            return []  # none of the classes
         if any(
             value is None or value == "" or (self._counts(found) and type(value) is int and value == -1)
             for value in values
@@ -309,6 +311,11 @@ class _Reader:
             if isinstance(given, str) and named.setdefault(label, given) != given:
                 raise ValueError(f"{place}: the label {label!r} is called {given!r} here and {named[label]!r} before")
         return label
+
+    def _none_said(self, found: LabelledColumns) -> str:
+        if self._counts(found):
+            return "; -1 counts as none, as on the Hub: if it is a class, give it another number or a name"
+        return ""
 
     def _counts(self, found: LabelledColumns) -> bool:
         """Whether -1 stands for a missing class, as it does on the Hub, and is no number to learn."""

@@ -134,13 +134,14 @@ def start_embeddings(
 ) -> Coverage:
     """Put word vectors into the rows of a model's input embeddings.
 
-    A word takes the vector of its own spelling, or else of its lower case. Rows without one, the pad's and the unknown
-    word's among them, stay as they are.
+    A word takes the vector of its own spelling, or else of its lower case. Rows that no vector is for, as those of the
+    pad and the unknown word, stay as they are.
 
     Args:
         model: any model with `get_input_embeddings`.
         tokenizer: whose ids the rows belong to.
-        vectors: by word, as `read_word_vectors` gives them; or an array of one row per id, (V, E).
+        vectors: by word, as `read_word_vectors` gives them; or an array of one row per id, (V, E), which is taken as
+            it is, the rows of special tokens too.
         freeze: keep the embeddings like this while the model trains.
         texts: tokenised for the share of running words that have a vector.
 
@@ -155,7 +156,7 @@ def start_embeddings(
     if isinstance(vectors, np.ndarray):
         if vectors.shape != (rows, width):
             raise ValueError(f"an array of shape {vectors.shape}; the model's embeddings are {(rows, width)}")
-        chosen = {index: vectors[index] for index in words if index < rows}
+        chosen = dict(enumerate(vectors))
     else:
         chosen = {}
         for index, word in words.items():
@@ -181,7 +182,7 @@ def start_embeddings(
             counted, found = counted + len(ids), found + sum(index in chosen for index in ids)
         running = found / max(1, counted)
     missing = tuple(word for index, word in words.items() if index not in chosen)[:20]
-    return Coverage(len(words), len(chosen), running, missing)
+    return Coverage(len(words), sum(index in chosen for index in words), running, missing)
 
 
 def _keeps(word: str, known: Collection[str] | None) -> bool:

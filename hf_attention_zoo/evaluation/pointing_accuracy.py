@@ -45,11 +45,20 @@ def pointing_accuracy(model: Any, processor: Any, rows: CaptionRows, batch_size:
     Returns:
         pointing: share of words whose region was hit; mass: mean weight inside the box; chance: mean area of a box;
         each in percent; and `words`.
+
+    Raises:
+        ValueError: a caption that is not cut into as many tokens as it has boxes.
     """
     pictures = [rows.picture(index) for index in range(len(rows))]
     read = align_pictures(
         model, processor, pictures, captions=[listed[0] for listed in rows.captions], batch_size=batch_size
     )
+    for one, row in zip(read, rows.rows, strict=True):
+        if len(one.tokens) - len(row["boxes"]) not in (0, 1):  # the end mark has no box
+            raise ValueError(
+                f"{len(row['boxes'])} boxes, but the tokens {' '.join(one.tokens)}; pointing is scored for tokenizers "
+                "that make one token of every word with a box"
+            )
     found = [points_at(one, row["boxes"]) for one, row in zip(read, rows.rows, strict=True)]
     joined = {name: np.concatenate([one[name] for one in found]) for name in ("hit", "inside", "area")}
     return {

@@ -168,7 +168,8 @@ def measure_word_weights(
     info = label_info_of(model.config)
     wanted = word_ids(tokenizer, word)
     documents: list[Ids] = tokenizer(list(texts))["input_ids"]
-    found = [(index, places) for index, ids in enumerate(documents) if (places := places_of(ids, wanted))]
+    inner = inner_pieces(tokenizer, documents)
+    found = [(index, places) for index, ids in enumerate(documents) if (places := places_of(ids, wanted, inner))]
     if not found:
         raise ValueError(f"none of the {len(texts)} documents has the word {word!r}")
     rng = np.random.default_rng(seed)
@@ -214,14 +215,26 @@ def word_ids(tokenizer: PreTrainedTokenizerBase, word: str) -> list[int]:
     return encoded[0]
 
 
-def places_of(document: Ids, wanted: list[int]) -> list[tuple[int, int, int]]:
-    """Where the ids stand in a document: (sentence, start, stop), from left to right, without overlaps."""
+def inner_pieces(tokenizer: PreTrainedTokenizerBase, documents: Sequence[Ids]) -> frozenset[int]:
+    """Those ids of the documents that stand inside of words: pieces of letters without the mark of a space."""
+    if getattr(tokenizer, "kind", None) != "subword":
+        return frozenset()
+    ids = sorted({number for document in documents for sentence in document for number in sentence})
+    pieces = zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)
+    return frozenset(number for number, piece in pieces if piece[:1].isalnum())
+
+
+def places_of(document: Ids, wanted: list[int], inner: frozenset[int] = frozenset()) -> list[tuple[int, int, int]]:
+    """Where a word's ids stand in a document: (sentence, start, stop), from left to right, without overlaps.
+
+    Where one of `inner` follows, they are only the beginning of another word.
+    """
     places = []
     for number, sentence in enumerate(document):
         start = 0
         while start + len(wanted) <= len(sentence):
             stop = start + len(wanted)
-            if sentence[start:stop] == wanted:
+            if sentence[start:stop] == wanted and not inner.intersection(sentence[stop : stop + 1]):
                 places.append((number, start, stop))
                 start = stop
             else:

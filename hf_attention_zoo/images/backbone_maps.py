@@ -6,7 +6,7 @@ import importlib.util
 from typing import Any
 
 from torch import Tensor, nn
-from transformers import AutoBackbone, AutoConfig, PreTrainedConfig, TimmBackboneConfig
+from transformers import MODEL_FOR_BACKBONE_MAPPING, AutoBackbone, AutoConfig, PreTrainedConfig, TimmBackboneConfig
 
 
 def backbone_configuration(name: str | None, stored: dict[str, Any] | None) -> PreTrainedConfig:
@@ -23,7 +23,7 @@ def backbone_configuration(name: str | None, stored: dict[str, Any] | None) -> P
         import timm
 
         if timm.is_model(name):
-            return TimmBackboneConfig(backbone=name, use_pretrained_backbone=False)
+            return TimmBackboneConfig(backbone=name)
     try:
         return AutoConfig.from_pretrained(name)
     except OSError as error:
@@ -46,9 +46,6 @@ class BackboneMaps(nn.Module):
 
 def pretrained_backbone(name: str, config: PreTrainedConfig) -> dict[str, Tensor]:
     """The weights of a backbone by name, as `BackboneMaps` holds them."""
-    if config.model_type == "timm_backbone":
-        chosen = TimmBackboneConfig(**{**config.to_diff_dict(), "backbone": name, "use_pretrained_backbone": True})
-        backbone = AutoBackbone.from_config(chosen)
-    else:
-        backbone = AutoBackbone.from_pretrained(name, config=config)
+    kind = MODEL_FOR_BACKBONE_MAPPING[type(config)]  # AutoBackbone itself would ask the Hub about folders, too
+    backbone = kind.from_pretrained(name, config=config)
     return {f"backbone.{key}": tensor for key, tensor in backbone.state_dict().items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -35,9 +36,7 @@ class FeatureCache:
         if not self.path.is_file():
             raise ValueError(f"there is no feature cache {str(path)!r}; write one with write_features")
         try:
-            self._file = safe_open(self.path, framework="pt")
-            facts = self._file.metadata() or {}
-            self._slice = self._file.get_slice(TENSOR)
+            facts = self._open().metadata() or {}
             self.names: list[str] = json.loads(facts["names"])
         except (SafetensorError, KeyError, ValueError) as error:
             raise ValueError(
@@ -46,6 +45,18 @@ class FeatureCache:
             ) from error
         self.encoder: str = facts.get("encoder", "")
         self._places = {name: place for place, name in enumerate(self.names)}
+
+    def _open(self) -> Any:
+        self._file = safe_open(self.path, framework="pt")
+        self._slice = self._file.get_slice(TENSOR)
+        return self._file
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_file", "_slice")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._open()  # an open file cannot go to another process
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -78,10 +89,11 @@ def write_features(path: str | PathLike[str], names: Sequence[str], annotations:
     if annotations.ndim != 3 or len(names) != annotations.shape[0]:
         raise ValueError(f"{len(names)} names for regions of shape {tuple(annotations.shape)}; one row each is wanted")
     if len(set(names)) != len(names):
-        raise ValueError("a name comes twice; every picture needs its own")
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise ValueError(f"the name {twice!r} comes twice; give every picture a name of its own")
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_name(file.name + ".tmp")
+    unfinished = file.with_name(f"{file.name}.{os.getpid()}.tmp")  # others may be writing the same
     facts = {"names": json.dumps(list(names), ensure_ascii=False), "encoder": encoder}
     save_file({TENSOR: annotations.contiguous()}, unfinished, metadata=facts)
     unfinished.replace(file)

@@ -90,7 +90,10 @@ def _from_wide(picture: Image.Image) -> Image.Image:
 
 def _from_array(values: Any, name: str) -> Image.Image:
     array = values.detach().cpu().float().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
-    is_whole = np.issubdtype(values.numpy().dtype if isinstance(values, torch.Tensor) else array.dtype, np.integer)
+    if isinstance(values, torch.Tensor):
+        is_whole = not (values.is_floating_point() or values.is_complex() or values.dtype == torch.bool)
+    else:
+        is_whole = np.issubdtype(array.dtype, np.integer)
     if array.ndim == 3 and array.shape[0] in (1, 3, 4) and array.shape[-1] not in (1, 3, 4):
         array = np.moveaxis(array, 0, -1)
     elif isinstance(values, torch.Tensor) and array.ndim == 3 and array.shape[0] in (1, 3, 4):

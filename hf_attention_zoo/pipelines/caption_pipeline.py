@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
+import torch
 from transformers import GenerationConfig
 from transformers.pipelines.base import Pipeline
 
@@ -29,7 +30,7 @@ class CaptionPipeline(Pipeline):
     A picture is a path, bytes, an open file, a PIL image, an array or tensor, or a row of a data set with an "image".
     Keywords of the constructor or of a call:
         prompt: what the captions begin with.
-        Everything else goes to `generate`: num_beams, max_new_tokens, num_return_sequences, ...
+        generate_kwargs: a dictionary for `generate`, or its keywords one by one: num_beams, max_new_tokens, ...
 
     A list of `num_return_sequences` dictionaries comes back per picture. What is no picture is a `ValueError`.
     """
@@ -49,9 +50,13 @@ class CaptionPipeline(Pipeline):
             raise ValueError("captions need a processor; pass processor=, or save one in the model's folder")
 
     def _sanitize_parameters(
-        self, prompt: str | None = None, **generate_kwargs: Any
+        self, prompt: str | None = None, generate_kwargs: Mapping[str, Any] | None = None, **more: Any
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         before = {} if prompt is None else {"prompt": prompt}
+        twice = sorted(set(generate_kwargs or ()) & set(more))
+        if twice:
+            raise ValueError(f"{', '.join(twice)} is given both in generate_kwargs and by itself; give it once")
+        generate_kwargs = {**(generate_kwargs or {}), **more}
         return before, {"generate_kwargs": generate_kwargs} if generate_kwargs else {}, {}
 
     def __call__(self, images: Any, *args: Any, **kwargs: Any) -> Any:
@@ -61,9 +66,10 @@ class CaptionPipeline(Pipeline):
                 return []
             opened = [_picture(image, f"picture {number}") for number, image in enumerate(images)]
             return super().__call__(opened, *args, **kwargs)
-        one = isinstance(images, (str, bytes, PathLike, Mapping)) or any(hasattr(images, n) for n in ("shape", "read"))
-        if one or not hasattr(images, "__iter__"):
+        if not _is_stream(images):
             images = _picture(images, "the picture")
+        elif not isinstance(images, torch.utils.data.Dataset):
+            images = (image for image in images)
         return super().__call__(images, *args, **kwargs)
 
     def preprocess(self, inputs: Any, prompt: str = "") -> dict[str, Any]:
@@ -85,6 +91,16 @@ class CaptionPipeline(Pipeline):
         """Save model and processor, which is all that `pipeline("image-captioning", model=folder)` needs."""
         self.model.save_pretrained(save_directory, **kwargs)
         self.processor.save_pretrained(save_directory)
+
+
+def _is_stream(images: Any) -> bool:
+    """Whether these are many pictures: a data set, a generator; not one picture of whatever type."""
+    import datasets
+
+    if isinstance(images, (torch.utils.data.Dataset, datasets.Dataset)):
+        return True
+    one = isinstance(images, (str, bytes, PathLike, Mapping)) or any(hasattr(images, n) for n in ("shape", "read"))
+    return not one and hasattr(images, "__iter__")
 
 
 def _picture(source: Any, name: str) -> Any:

@@ -309,7 +309,7 @@ class HierarchicalTokenizer(OwnBackend):
             columns = {name: [to_py_obj(one[name]) for one in encoded_inputs] for name in encoded_inputs[0]}
         if "input_ids" not in columns:
             raise ValueError(f"input_ids are wanted for padding, got {', '.join(map(str, columns))}")
-        single = single and _depth(columns["input_ids"]) < 3
+        single = single and _is_one_document(columns["input_ids"])
         if single:
             columns = {name: [values] for name, values in columns.items()}
         if return_attention_mask is False:
@@ -380,6 +380,11 @@ def _depth(values: Any) -> int:
     if not isinstance(values, list | tuple):
         return 0
     return 1 + max((_depth(value) for value in values), default=0)
+
+
+def _is_one_document(values: Any) -> bool:
+    """Whether these are the ids of one document; empty lists in a list are documents, since sentences have words."""
+    return _depth(values) < 3 and not (len(values) and all(isinstance(v, list | tuple) and not v for v in values))
 
 
 def _framed(document: Ids, height: int, width: int, fill: int, side: str) -> Ids:

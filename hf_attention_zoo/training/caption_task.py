@@ -111,7 +111,8 @@ class CaptionTask(TrainingTask):
         for split, rows in (("train", data.train), ("validation", data.validation)):
             if rows is None:
                 continue
-            pictures, name = self._pictures(rows, model)
+            with args.main_process_first(desc="encoding the pictures"):
+                pictures, name = self._pictures(rows, model)
             sets[split], dropped = encode_captions(
                 rows,
                 tokenizer,

@@ -59,6 +59,10 @@ def test_one_text_known_sentences_and_limits_are_taken(classifier: tuple) -> Non
     assert align_documents(*classifier, TEXTS[0]) == align_documents(*classifier, TEXTS[:1])
     (known,) = align_documents(*classifier, [["Really good!", "Bad."]], max_words=2)
     assert known.sentences == (("Really", "good"), ("Bad", "."))
+    (bare,) = align_documents(classifier[0].model, classifier[1], TEXTS[:1])
+    (whole,) = align_documents(*classifier, TEXTS[:1])
+    assert (bare.label, bare.scores) == ("", {}) and np.array_equal(bare.sentence_weights, whole.sentence_weights)
+    bare.plot()
     with pytest.raises(ValueError, match="batch_size=0"):
         align_documents(*classifier, TEXTS, batch_size=0)
 

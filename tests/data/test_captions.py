@@ -56,6 +56,15 @@ def test_columns_of_other_names(tmp_path: Path) -> None:
         load_captions(folder)
 
 
+def test_rows_of_one_picture_are_one_picture_with_all_their_captions(tmp_path: Path) -> None:
+    for name in ("a.png", "b.png"):
+        Image.new("RGB", (4, 4)).save(tmp_path / name)
+    (tmp_path / "train.csv").write_text("image,caption\na.png,one red\nb.png,blue\na.png,a red thing\nb.png,\n")
+    with pytest.warns(UserWarning, match="left out 1 of 4 rows without captions"):
+        found = load_captions(tmp_path)["train"]
+    assert (found.names, found.captions) == (["a.png", "b.png"], [["one red", "a red thing"], ["blue"]])
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [

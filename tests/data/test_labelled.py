@@ -158,6 +158,12 @@ def test_empty_texts_are_dropped_and_missing_labels_named(tmp_path):
         pytest.raises(ValueError, match=r"line 2 .*no label in column label \(1 of 2"),
     ):
         load_labelled(write_lines(tmp_path / "b.jsonl", rows))
+    rows = [{"text": "x", "label": label} for label in (-1, 0, 1)]
+    with pytest.raises(ValueError, match=r"\(1 of 3 rows have none; -1 counts as none"):
+        load_labelled(write_lines(tmp_path / "d.jsonl", rows))
+    rows = [{"text": "x", "label": label} for label in ("red,blue", "", "red")]
+    several, info = load_labelled(write_lines(tmp_path / "e.jsonl", rows), problem_type=MULTI_LABEL)
+    assert info.names == ("blue", "red") and list(several["train"]["label"]) == [[1.0, 1.0], [0.0, 0.0], [0.0, 1.0]]
     with pytest.raises(ValueError, match="after rows with a text; hold all the same way"):
         mixed = [{"text": "x", "label": 0}, {"text": ["y"], "label": 1}]
         load_labelled(write_lines(tmp_path / "c.jsonl", mixed))

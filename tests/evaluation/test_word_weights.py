@@ -12,7 +12,7 @@ import torch
 
 from hf_attention_zoo import HANConfig, HANForSequenceClassification, HierarchicalTokenizer
 from hf_attention_zoo.cli.command import main
-from hf_attention_zoo.evaluation.word_weights import measure_word_weights, places_of, rank_correlation
+from hf_attention_zoo.evaluation.word_weights import inner_pieces, measure_word_weights, places_of, rank_correlation
 
 TEXTS = ["it was good. good food", "it was bad", "good", "really good 영화!", "nothing here", "a good, good day. bad"]
 LABELS = [1, 0, 1, 2, 0, 1]
@@ -38,6 +38,25 @@ def classifier(**changes: Any) -> tuple[HANForSequenceClassification, Hierarchic
 def scores(model: Any, tokenizer: Any, text: Any) -> np.ndarray:
     with torch.no_grad():
         return model(**tokenizer(text, return_tensors="pt")).logits.softmax(-1)[0].numpy()
+
+
+def test_the_beginning_of_another_word_is_no_occurrence() -> None:
+    tokenizer = HierarchicalTokenizer.train(
+        ["good good good me day food ! ness ies"] * 9, kind="subword", vocab_size=60
+    )
+    texts = ["goodness me", "a good day. good!"]
+    (wanted,) = tokenizer("good")["input_ids"]
+    documents = tokenizer(texts)["input_ids"]
+    assert len(places_of(documents[0], wanted)) == 1  # as pieces it is there
+    inner = inner_pieces(tokenizer, documents)
+    assert [places_of(ids, wanted, inner) for ids in documents] == [[], places_of(documents[1], wanted)]
+    assert len(places_of(documents[1], wanted)) == 2
+
+
+def test_documents_of_which_nothing_is_left_are_read_one_by_one() -> None:
+    model, tokenizer = classifier()
+    found = measure_word_weights(model, tokenizer, "good", ["good", "good", "bad"], [0, 1, 0])
+    assert len(found.together().shares) == 2
 
 
 def test_weights_and_changes_are_those_of_reading_each_document_by_hand() -> None:
@@ -138,12 +157,14 @@ def test_the_command_reads_a_data_set(tmp_path: Path, capsys: pytest.CaptureFixt
         json.dumps({"text": text, "label": NAMES[label]}) + "\n" for text, label in zip(TEXTS, LABELS, strict=True)
     )
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "test.jsonl").write_text(rows, encoding="utf-8")
+    for split in ("test", "dev"):
+        (tmp_path / "data" / f"{split}.jsonl").write_text(rows, encoding="utf-8")
     output = tmp_path / "weights.json"
     command = ["word-weights", str(tmp_path / "model"), "good", "--dataset", str(tmp_path / "data")]
     assert main([*command, "--output", str(output)]) == 0
     said = capsys.readouterr().out
     assert "rank correlation" in said and "pos" in said
     assert json.loads(output.read_text(encoding="utf-8"))["all"]["occurrences"] == 6
+    assert main([*command, "--split", "dev"]) == 0
     assert main([*command[:2], "unheard", *command[3:]]) == 2
     assert "not in its vocabulary" in capsys.readouterr().err

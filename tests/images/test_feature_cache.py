@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ def test_regions_come_back_by_name(tmp_path: Path) -> None:
     assert (len(cache), cache.shape, cache.encoder, cache.names) == (3, (3, 4, 2), "vgg19", ["a", "나", "c"])
     assert "나" in cache and "b" not in cache
     assert torch.equal(cache["나"], values[1]) and torch.equal(cache.stack(["c", "a"]), values[[2, 0]])
+    assert torch.equal(pickle.loads(pickle.dumps(cache))["c"], values[2])
     with pytest.raises(ValueError, match="has no picture 'b'"):
         cache["b"]
 
@@ -35,7 +37,7 @@ def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
             FeatureCache(tmp_path / name)
     with pytest.raises(ValueError, match="2 names for regions of shape"):
         write_features(tmp_path / "x", ["a", "b"], torch.zeros(3, 4, 2))
-    with pytest.raises(ValueError, match="a name comes twice"):
+    with pytest.raises(ValueError, match="the name 'a' comes twice"):
         write_features(tmp_path / "x", ["a", "a"], torch.zeros(2, 4, 2))
 
 

@@ -50,6 +50,8 @@ def test_paths_bytes_files_and_arrays_give_one_picture(tmp_path: Path) -> None:
         np.moveaxis(values, -1, 0),
         torch.from_numpy(np.moveaxis(values, -1, 0).copy()),
         torch.from_numpy(np.moveaxis(values / 255, -1, 0).copy()),
+        torch.from_numpy(np.moveaxis(values / 255, -1, 0).copy()).requires_grad_(),
+        torch.from_numpy(np.moveaxis(values / 255, -1, 0).copy()).bfloat16(),
     ]
     for source in sources:
         assert np.array_equal(np.asarray(open_picture(source)), values), type(source)

@@ -8,14 +8,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import datasets
+import numpy as np
 import pytest
 from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer, pipeline
+from transformers.pipelines.pt_utils import KeyDataset
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from captioners import pictures, save_captioner
 
-from hf_attention_zoo import CaptionTokenizer, PictureProcessor, ShowAttendTellProcessor
+from hf_attention_zoo import CaptionTokenizer, PictureProcessor, ShowAttendTellConfig, ShowAttendTellProcessor
 
 LIMIT = {"max_new_tokens": 6}
 
@@ -59,7 +62,13 @@ def test_paths_bytes_pictures_lists_and_generators(folder: Path, tmp_path: Path)
     for batch_size in (1, 2, 3):
         assert captioner(made, batch_size=batch_size, **options) == wanted
     assert list(captioner((picture for picture in made), **options)) == wanted
+    rows = datasets.Dataset.from_dict({"image": made}).cast_column("image", datasets.Image())
+    for stream in (rows, KeyDataset(rows, "image"), map(lambda picture: picture, made)):
+        assert list(captioner(stream, batch_size=2, **options)) == wanted
     assert captioner([]) == []
+    assert captioner(made[0], generate_kwargs=options) == wanted[0]
+    with pytest.raises(ValueError, match="num_beams is given both in generate_kwargs and by itself"):
+        captioner(made[0], num_beams=2, generate_kwargs=options)
 
 
 def test_several_captions_of_a_picture_and_a_beginning(folder: Path) -> None:
@@ -127,3 +136,15 @@ print(pipeline("image-captioning", model={str(folder)!r})(pictures(1)[0], max_ne
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().splitlines()[-1] == str(wanted)
+
+
+def test_arrays_are_all_of_one_kind_and_a_backbone_brings_its_own_values(folder: Path, tmp_path: Path) -> None:
+    processor = AutoProcessor.from_pretrained(folder)
+    made = processor(images=pictures(2), captions=["a bar", "a red bar"], return_tensors="np")
+    assert {type(rows) for rows in made.values()} == {np.ndarray}
+    PictureProcessor(image_mean=[0.1, 0.2, 0.3], image_std=[0.5] * 3).save_pretrained(tmp_path)
+    config = ShowAttendTellConfig(
+        image_encoder="backbone", backbone=str(tmp_path), backbone_config={"model_type": "resnet"}
+    )
+    chosen = ShowAttendTellProcessor.for_config(config, processor.tokenizer).image_processor
+    assert list(chosen.image_mean) == [0.1, 0.2, 0.3] and list(chosen.image_std) == [0.5] * 3

@@ -94,6 +94,8 @@ def test_pad_takes_one_document_a_batch_and_tensors(tok: HierarchicalTokenizer) 
     assert batch.input_ids.shape[2] % 16 == 0
     again = tok.pad([{"input_ids": batch.input_ids[0]}, {"input_ids": batch.input_ids[1]}], return_tensors="pt")
     assert again.input_ids.shape[0] == 2
+    for empty in (tok(["", ""]), {"input_ids": [[], []]}):
+        assert tok.pad(empty, return_tensors="pt").input_ids.shape == (2, 1, 1)
     with pytest.raises(ValueError, match="input_ids are wanted"):
         tok.pad([{"ids": [[1]]}])
 

@@ -84,7 +84,8 @@ _WORDS = {"kind": "word", "lowercase": True, "vocab_size": 15_000, "min_frequenc
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": {
         "description": "Section 3.3: words that occur more than 5 times, SGD with momentum 0.9, batches of 64 "
-        "documents of similar numbers of sentences; the learning rate, which the paper searched for, is ours",
+        "documents of similar numbers of words (the paper: of sentences); the learning rate, which the paper searched "
+        "for, is ours; --word_vectors gensim starts from word2vec of the training texts, as the paper does",
         "config": {},
         "tokenizer": {"kind": "word", "lowercase": True, "vocab_size": 1_000_000, "min_frequency": 6},
         "data": {},

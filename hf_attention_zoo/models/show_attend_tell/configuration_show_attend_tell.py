@@ -33,7 +33,8 @@ class ShowAttendTellConfig(PreTrainedConfig):
         word_to_output: E y_{t-1} takes part in the deep output (Eq. 7).
         context_to_output: L_z z_t takes part in it.
         readout: "linear", Eq. 7 as it stands; "tanh": the code's form, with a hyperbolic tangent before L_o.
-        coverage_weight: lambda of the doubly stochastic term (Eq. 14); 0 switches it off.
+        coverage_weight: lambda of the doubly stochastic term (Eq. 14); 0 switches it off. The paper has it for soft
+            attention alone, and the recipes of hard attention set 0.
         entropy_weight: lambda_e of hard attention (Section 4.1; the code: 0.002).
         reinforce_weight: lambda_r of hard attention. The paper gives no value; the code has 0.1.
         baseline_decay: of the moving baseline, 0.9.
@@ -42,7 +43,8 @@ class ShowAttendTellConfig(PreTrainedConfig):
             caption; the expectation is chosen per image. "code": the coverage is summed over the batch and averaged
             over regions, which makes lambda B / L times as large, and gives no gradient in hard attention; the terms
             of hard attention are summed over the batch, with the mean log p of a word as reward; the expectation is
-            chosen once for a batch.
+            chosen once for a batch. The batch is the part of it that is computed at once, so that the loss depends on
+            gradient accumulation and the number of processes, as theirs does on the batch size; "paper" does not.
         dropout: on the hidden layer of the initial state, on h_t before the deep output and on what L_o reads.
         initializer_range: standard deviation of the matrices that are not square, 0.01; square ones are orthogonal.
         image_encoder: what makes regions of pictures: "regions" (nothing: regions are given), "convolutions" (small,

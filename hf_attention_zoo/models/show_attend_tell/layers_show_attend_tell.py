@@ -23,6 +23,7 @@ from hf_attention_zoo.images.vgg19 import VGG19Convolutions, pretrained_vgg19
 from hf_attention_zoo.models.show_attend_tell.configuration_show_attend_tell import ShowAttendTellConfig
 from hf_attention_zoo.recurrent.context_lstm import ContextLSTM
 from hf_attention_zoo.recurrent.gated_unit import orthogonal_blocks_
+from hf_attention_zoo.recurrent.seq2seq_inputs import encoder_mask
 
 
 @dataclass
@@ -37,25 +38,34 @@ class Regions(BaseModelOutput):
     region_mask: Tensor | None = None
 
     @classmethod
-    def of(cls, outputs: Any) -> Regions:
-        """An earlier encoder call's result, whether it came as an object or as a tuple."""
+    def of(cls, outputs: Any, attention_mask: Tensor | None = None) -> Regions:
+        """An earlier encoder call's result, an object or a tuple; without a mask of its own it takes the given one."""
         if isinstance(outputs, cls):
-            return outputs
-        states = outputs[0]
-        mask = outputs[-1] if len(outputs) > 1 and isinstance(outputs[-1], Tensor) and outputs[-1].ndim == 2 else None
-        return cls(states, region_mask=every_region(states) if mask is None else mask)
-
-
-def every_region(annotations: Tensor) -> Tensor:
-    """(B, L, D) -> (B, L), all true."""
-    return torch.ones(annotations.shape[:2], dtype=torch.bool, device=annotations.device)
+            mask = outputs.region_mask
+        else:
+            last = outputs[-1] if len(outputs) > 1 else None
+            mask = last if isinstance(last, Tensor) and last.ndim == 2 else None
+        if mask is None:
+            mask = encoder_mask(attention_mask, outputs[0])
+        return cls(outputs[0], hidden_states=getattr(outputs, "hidden_states", None), region_mask=mask)
 
 
 def real_regions(annotations: Tensor, attention_mask: Tensor | None, encoder_outputs: Any) -> Tensor:
     """Where (B, L, D) are real regions, (B, L): as the earlier encoder call says, if there was one, else the mask."""
     if encoder_outputs is not None:
-        return Regions.of(encoder_outputs).region_mask
-    return every_region(annotations) if attention_mask is None else attention_mask
+        return Regions.of(encoder_outputs, attention_mask).region_mask
+    return encoder_mask(attention_mask, annotations)
+
+
+def words_after_start(words: Tensor, input_ids: Tensor, start: int | None) -> Tensor:
+    """E y_{t-1} (N, T, m) from the embeddings of (N, T): nothing was said before the first word, whose row is zero.
+
+    Raises:
+        ValueError: no id says what the start is.
+    """
+    if start is None:
+        raise ValueError("decoder_start_token_id is None; set it in the config: the word before a caption is no word")
+    return words * (input_ids != start)[..., None].to(words.dtype)
 
 
 @dataclass
@@ -199,10 +209,12 @@ def penalties(
     Args:
         states: with attention.
         log_likelihoods: (B) log p(y | s) of each caption.
-        mask: (B, T) real steps; regions: (B, L) real regions.
+        mask: (B, T) real steps.
+        regions: real regions of the pictures, (B, L), or (B / K, L) for K captions of each, one behind the other.
         baseline: the moving baseline, a scalar, in the unit of the reward.
     """
-    alignment, rows = states.cross_attentions[0][:, 0], mask.shape[0]
+    alignment, rows = states.cross_attentions[0][:, 0].float(), mask.shape[0]  # sums outgrow half precision
+    regions = regions.repeat_interleave(rows // regions.shape[0], 0)
     mask = mask.to(alignment.dtype)
     as_code, hard = config.normalisation == "code", config.attention == "hard"
     coverage = coverage_penalty(alignment, mask, regions.to(alignment.dtype))  # (B)
@@ -234,7 +246,8 @@ def next_baseline(config: ShowAttendTellConfig, baseline: Tensor, log_likelihood
         total, count = log_likelihoods.sum(), (mask.sum(1) > 0).sum()
     else:
         total, count = log_likelihoods.sum(), mask.sum()
-    sums = torch.stack([total.detach().double(), count.double()])
+    exact = torch.float32 if total.device.type == "mps" else torch.float64  # which has no other
+    sums = torch.stack([total.detach().to(exact), count.to(exact)])
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         torch.distributed.all_reduce(sums)
     mean = sums[0] / sums[1].clamp(min=1)

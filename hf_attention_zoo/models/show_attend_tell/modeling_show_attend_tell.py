@@ -43,6 +43,7 @@ from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import (
     penalties,
     pretrained_encoder,
     real_regions,
+    words_after_start,
 )
 from hf_attention_zoo.parts.text_inputs import wanted_outputs
 from hf_attention_zoo.parts.token_table import token_table
@@ -199,9 +200,8 @@ class ShowAttendTellDecoder(ShowAttendTellPreTrainedModel):
         return {name: tensor.repeat_interleave(copies, 0) if copies > 1 else tensor for name, tensor in state.items()}
 
     def previous_words(self, input_ids: Tensor) -> Tensor:
-        """E y_{t-1} (N, T, m); nothing was said before the first word, whose embedding is zero."""
-        words = self.embed_tokens(input_ids)
-        return words * (input_ids != self.config.decoder_start_token_id)[..., None].to(words.dtype)
+        """E y_{t-1} (N, T, m)."""
+        return words_after_start(self.embed_tokens(input_ids), input_ids, self.config.decoder_start_token_id)
 
     def look(self, alignment: Tensor, expected: Tensor | None) -> Tensor:
         """The weights of the regions in z_t: alpha itself, or where it is not `expected` a single location (Eq. 8)."""
@@ -319,7 +319,7 @@ class ShowAttendTellModel(ShowAttendTellPreTrainedModel):
                 pixel_values, attention_mask, annotations, output_hidden_states=output_hidden_states, return_dict=True
             )
         else:
-            regions = Regions.of(encoder_outputs)
+            regions = Regions.of(encoder_outputs, attention_mask)
         decoded = self.decoder(
             decoder_input_ids,
             regions,
@@ -359,9 +359,9 @@ class ShowAttendTellForConditionalGeneration(ShowAttendTellPreTrainedModel, ZooG
     def generate(self, *args: Any, annotations: Tensor | None = None, **kwargs: Any) -> Any:
         """As for every model of the zoo, from `pixel_values` or from `annotations` (B, L, D) with their mask."""
         if annotations is not None:
+            one_of(pixel_values=kwargs.get("pixel_values", args[0] if args else None), annotations=annotations)
             with torch.no_grad():
-                mask = kwargs.get("attention_mask")
-                kwargs["encoder_outputs"] = self.get_encoder()(annotations=annotations, attention_mask=mask)
+                kwargs["encoder_outputs"] = self.get_encoder()(None, kwargs.get("attention_mask"), annotations)
         return super().generate(*args, **kwargs)
 
     @can_return_tuple
@@ -393,7 +393,7 @@ class ShowAttendTellForConditionalGeneration(ShowAttendTellPreTrainedModel, ZooG
             cache: the decoder's state after the words that it has seen.
             annotations: (B, L, D) regions in place of pictures, as a feature cache has them.
             labels: (B, T) words, -100 where there is nothing to predict.
-            hypotheses_per_source: K, set by `generate` when beams share a picture.
+            hypotheses_per_source: K captions of each picture, one behind the other, that share its regions and keys.
 
         Returns:
             loss, logits (B, T, V), cross_attentions: one tensor (B, 1, T, L) on request, with the gates and locations.

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
-from transformers import BatchFeature, ProcessorMixin
+from transformers import BatchFeature, ImageProcessingMixin, ProcessorMixin
 
 from hf_attention_zoo.images.picture_processor import PictureProcessor
 from hf_attention_zoo.models.show_attend_tell.configuration_show_attend_tell import ShowAttendTellConfig
+
+
+def values_of_backbone(name: str | None) -> dict[str, Any]:
+    """Mean and deviation of the image processor that is saved with a backbone; nothing where there is none."""
+    if name is None:
+        return {}
+    try:
+        saved, _ = ImageProcessingMixin.get_image_processor_dict(name)
+    except OSError:
+        return {}
+    return {key: saved[key] for key in ("image_mean", "image_std") if saved.get(key) is not None}
 
 
 class ShowAttendTellProcessor(ProcessorMixin):
@@ -29,9 +41,10 @@ class ShowAttendTellProcessor(ProcessorMixin):
     def for_config(cls, config: ShowAttendTellConfig, tokenizer: Any) -> ShowAttendTellProcessor:
         """With pictures as the config's encoder wants them.
 
-        Those of VGG-19 and of backbones: the middle 224 x 224 of a picture whose short side is 256. Of
-        EfficientNet-lite0 and small convolutions: the whole picture on white, as large as makes the config's grid;
-        the former wants values (x - 127) / 128.
+        Those of VGG-19 and of backbones: the middle 224 x 224 of a picture whose short side is 256, with ImageNet's
+        mean and deviation or those that the backbone's own image processor has. Of EfficientNet-lite0 and small
+        convolutions: the whole picture on white, as large as makes the config's grid; the former wants values
+        (x - 127) / 128.
         """
         if config.image_encoder == "convolutions":
             scale = 2 ** len(config.encoder_channels)
@@ -41,7 +54,7 @@ class ShowAttendTellProcessor(ProcessorMixin):
             values = {"image_mean": [127 / 255] * 3, "image_std": [128 / 255] * 3}
             size = {"height": config.grid_height * 16, "width": config.grid_width * 16}
             return cls(PictureProcessor(size=size, do_center_crop=False, do_pad=True, **values), tokenizer)
-        return cls(PictureProcessor(), tokenizer)
+        return cls(PictureProcessor(**values_of_backbone(config.backbone)), tokenizer)
 
     @property
     def model_input_names(self) -> list[str]:
@@ -85,6 +98,8 @@ class ShowAttendTellProcessor(ProcessorMixin):
         counts = {name: len(rows) for name, rows in made.items()}
         if len(set(counts.values())) > 1:
             raise ValueError(f"rows do not agree: {counts}; give one beginning and one caption per picture")
+        if return_tensors == "np":
+            made = {name: np.asarray(rows) for name, rows in made.items()}
         return BatchFeature(made)
 
     def beginnings(self, texts: list[str]) -> torch.Tensor:

