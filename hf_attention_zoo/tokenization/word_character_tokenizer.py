@@ -102,6 +102,11 @@ class WordCharacterTokenizer(OwnBackend):
         character_row("", max_characters)
         super().__init__(*args, max_characters=max_characters, splitting=splitting, **kwargs)
         self._rows: dict[str, list[int]] = {}
+        self._whole: tuple[Any, Tokenizer] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and other processes: without what is only remembered and quickly made again."""
+        return {**self.__dict__, "_rows": {}, "_whole": None}
 
     @classmethod
     def train(
@@ -190,7 +195,7 @@ class WordCharacterTokenizer(OwnBackend):
             _check_words(text)
         splitting = self._tokenizer
         if is_split_into_words:
-            self._tokenizer = _without_splitting(splitting)
+            self._tokenizer = self._without_splitting()
         try:
             encoded = super()._encode_plus(text, None, *args, is_split_into_words=is_split_into_words, **kwargs)
         finally:
@@ -214,6 +219,21 @@ class WordCharacterTokenizer(OwnBackend):
         if single and return_tensors is None:
             columns = {name: values[0] for name, values in columns.items()}
         return BatchEncoding(columns, encoded.encodings, tensor_type=return_tensors)
+
+    def _without_splitting(self) -> Tokenizer:
+        """The same vocabulary for words that are given: each stays one word, whatever it is written with.
+
+        Made once for a vocabulary: large ones take longer than texts.
+        """
+        backend = self._tokenizer
+        vocabulary = (
+            backend,
+            backend.get_vocab_size(with_added_tokens=False),
+            len(backend.get_added_tokens_decoder()),
+        )
+        if self._whole is None or self._whole[0] != vocabulary:
+            self._whole = (vocabulary, Tokenizer(models.WordLevel(backend.get_vocab(), unk_token=UNKNOWN)))
+        return self._whole[1]
 
     def _rows_of(self, encoding: Encoding, text: Any, is_split_into_words: bool) -> list[list[int]]:
         places = zip(encoding.attention_mask, encoding.offsets, encoding.word_ids, strict=True)
@@ -255,12 +275,6 @@ def _backend(splitting: str) -> Tokenizer:
     backend.pre_tokenizer = pre_tokenizers.Sequence(steps)
     backend.decoder = decoders.WordPiece(prefix="\0", cleanup=False)  # words with a space between them
     return backend
-
-
-def _without_splitting(backend: Tokenizer) -> Tokenizer:
-    """The same vocabulary for words that are given: each stays one word, whatever it is written with."""
-    whole = Tokenizer(models.WordLevel(backend.get_vocab(), unk_token=UNKNOWN))
-    return whole
 
 
 def _check_words(text: Any) -> None:

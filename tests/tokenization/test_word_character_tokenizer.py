@@ -1,17 +1,21 @@
 """Words as 50 character ids: the authors' layout, any Unicode, pads, empty texts, saved folders."""
 
+import copy
 import json
 import os
+import pickle
 import subprocess
 import sys
 import unicodedata
 from pathlib import Path
 
 import pytest
+import tokenizers
 import torch
 from transformers import AutoTokenizer, DataCollatorForTokenClassification
 
 from hf_attention_zoo import get_architecture
+from hf_attention_zoo.tokenization import word_character_tokenizer
 from hf_attention_zoo.tokenization.word_character_tokenizer import WordCharacterTokenizer, character_row, word_of_row
 
 TEXTS = ["The cat sat on the mat, didn't it?", "the 고양이 sat", "3.14 is a number"]
@@ -53,6 +57,28 @@ def test_raw_text_is_split_into_words_and_marks_and_given_words_never(tok: WordC
         "mat,",
         "(really)!",
     ]
+
+
+def test_given_words_need_no_new_backend_for_every_call_but_one_for_a_new_vocabulary(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tok = WordCharacterTokenizer.train(TEXTS, vocab_size=60)
+    made = []
+    monkeypatch.setattr(
+        word_character_tokenizer, "Tokenizer", lambda model: made.append(model) or tokenizers.Tokenizer(model)
+    )
+    calls = [tok(["cat", "zebra"], is_split_into_words=True, **more)["input_ids"] for more in ({}, {"max_length": 5})]
+    assert len(made) == 1 and calls[0] == calls[1] == [tok.convert_tokens_to_ids("cat"), 2]
+    assert tok(["cat"] * 3, is_split_into_words=True, truncation=True, max_length=2)["input_ids"] == calls[0][:1] * 2
+    assert tok(["cat"] * 3, is_split_into_words=True)["input_ids"] == calls[0][:1] * 3
+    assert len(pickle.dumps(tok)) < len(pickle.dumps(vars(tok))), "what is only remembered is not handed on"
+    tok.add_tokens(["zebra"])
+    assert tok(["cat", "zebra"], is_split_into_words=True)["input_ids"] == [calls[0][0], len(tok) - 1]
+    assert len(made) == 2
+    again = copy.deepcopy(tok)
+    again.add_tokens(["yak"])
+    assert again(["yak"], is_split_into_words=True)["input_ids"] == [len(tok)]
+    assert tok(["yak"], is_split_into_words=True)["input_ids"] == [2]
 
 
 def test_numbers_are_those_of_a_softmax_sorted_by_frequency(tok: WordCharacterTokenizer) -> None:
