@@ -169,7 +169,7 @@ def test_recipes_name_only_what_there_is(row: Architecture) -> None:
     assert "paper" in row.recipes
     fields = {name for cls in row.config_class.__mro__ for name in getattr(cls, "__annotations__", {})}
     for name, recipe in row.recipes.items():
-        assert recipe.keys() <= {"description", "config", "tokenizer", "data", "training", "generation"}, name
+        assert recipe.keys() <= {"description", "model", "config", "tokenizer", "data", "training", "generation"}, name
         assert recipe["description"]
         assert recipe["config"].keys() <= fields, name
         assert not recipe["config"].keys() & {"vocab_size", "decoder_vocab_size"}, "the tokenizer decides those"

@@ -4,6 +4,7 @@ and says in which order flags, files and recipes win.
 A recipe is a dict of sections, and so is a YAML run file:
 
     description: one sentence
+    model:       fields of ModelArguments, such as word_vectors
     config:      fields of the model's configuration
     tokenizer:   keywords of the tokenizer's `train`
     generation:  fields of the saved generation_config.json
@@ -20,6 +21,7 @@ from typing import Any
 import yaml
 
 SECTIONS = ("config", "tokenizer", "generation", "objective", "data", "training")
+MODEL_SECTION = "model"
 RUN_FILE_SUFFIXES = (".yaml", ".yml", ".json")
 NO_RECIPE = "none"
 
@@ -49,6 +51,11 @@ def find_recipe(row: Any, name: str, recipes: Mapping[str, Mapping[str, Any]] | 
     for section in SECTIONS:
         settings[section].update(recipes[name].get(section, {}))
     return settings
+
+
+def model_fields(row: Any, name: str, recipes: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, Any]:
+    """What recipe `name` says of ModelArguments, such as the word vectors that it starts from; see `find_recipe`."""
+    return dict((row.recipes if recipes is None else recipes).get(name, {}).get(MODEL_SECTION, {}))
 
 
 def recipe_for_sample(row: Any, sample: str) -> str | None:

@@ -17,6 +17,7 @@ from hf_attention_zoo.training.recipes import (
     RUN_FILE_SUFFIXES,
     find_recipe,
     merge_run_file,
+    model_fields,
     read_run_file,
 )
 
@@ -162,10 +163,13 @@ def parse_run(argv: Sequence[str], command: str = "", kind: RunKind = TRAINING) 
             f"which architecture? e.g. `{kind.program} {kind.example} ...`; `attention-zoo list` shows all"
         )
     row = get_architecture(model_args.architecture)
-    recipe = find_recipe(row, model_args.recipe, None if kind.recipes is None else kind.recipes(row))
-
+    recipes = None if kind.recipes is None else kind.recipes(row)
+    recipe = find_recipe(row, model_args.recipe, recipes)
     if model_args.model is not None:
         recipe["config"] = {}  # its sizes are those of a new model
+    else:
+        from_recipe = model_fields(row, model_args.recipe, recipes)
+        model_args = ModelArguments(**{**from_recipe, **file_model, **positional, **given})
     parser = build_parser(kind)
     defaults: dict[str, Any] = {}
     for layer in (recipe, file_settings):

