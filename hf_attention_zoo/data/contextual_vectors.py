@@ -27,20 +27,37 @@ from torch import Tensor
 Text = str | Sequence[str]
 
 DTYPES = {"float16": torch.float16, "float32": torch.float32}
+# Fields of the config that change what a frozen model computes; the weights tell the rest.
+COMPUTING = (
+    "num_characters",
+    "character_embedding_size",
+    "filters",
+    "activation",
+    "num_highway_layers",
+    "projection_size",
+    "cell_size",
+    "num_layers",
+    "cell_clip",
+    "projection_clip",
+    "skip_connections",
+    "layer_normalization",
+    "stateful",
+)
 
 
 class ContextualVectors:
     """All layers of each word of a text.
 
     Args:
-        model: a folder or Hub id, or the model itself with `tokenizer`.
+        model: a folder or Hub id, or the model itself with `tokenizer`; of a model with a head its body is read.
         tokenizer: of a model that is given as an object.
         cache: a file; it is read if it is there, and `save` writes it.
-        dtype: "float16" or "float32", of what is kept.
+        dtype: "float16" or "float32", of what is kept, in the cache too.
         batch_size: texts that are read together; it changes nothing else.
 
     Raises:
-        ValueError: the cache was made by another model, or a tokenizer without whole words.
+        ValueError: the cache was made by another model or in another precision; a tokenizer without whole words; or a
+            model whose vectors of a text depend on other texts.
     """
 
     def __init__(
@@ -64,11 +81,12 @@ class ContextualVectors:
                 f"{type(tokenizer).__name__} gives no row for each word; contextual vectors are ELMo's, with its "
                 "WordCharacterTokenizer"
             )
-        self.model, self.tokenizer = model.eval(), tokenizer
+        self.model, self.tokenizer = getattr(model, "base_model", model).eval(), tokenizer
+        check_alone(self.model.config)
         self.dtype, self.batch_size = DTYPES[dtype], batch_size
         self.cache = None if cache is None else Path(cache)
         self.kept: dict[str, Tensor] = {}
-        self.fingerprint = fingerprint_of(model)
+        self.fingerprint = {**fingerprint_of(self.model), "max_characters": tokenizer.max_characters}
         if self.cache is not None and self.cache.exists():
             self._load(self.cache)
 
@@ -151,6 +169,12 @@ class ContextualVectors:
             if found != self.fingerprint:
                 raise ValueError(f"{path} holds vectors of another model; name another cache, or delete it")
             self.kept = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (it is no mapping)
+        others = {str(tensor.dtype) for tensor in self.kept.values() if tensor.dtype != self.dtype}
+        if others:
+            raise ValueError(
+                f"{path} holds vectors in {', '.join(sorted(others))}; open it with that dtype, name another cache, "
+                "or delete it"
+            )
 
 
 class ContextualCollator:
@@ -223,13 +247,28 @@ def key_of(words: Sequence[str]) -> str:
     return hashlib.sha256("\0".join(words).encode("utf-8", errors="surrogatepass")).hexdigest()
 
 
+def check_alone(config: Any) -> None:
+    """A text's vectors depend on that text alone. Raises ValueError if they do not: they could not be kept."""
+    form = getattr(config, "layer_normalization", "off")
+    if form != "off":
+        raise ValueError(
+            f"with layer_normalization={form!r} the vectors of a text depend on the texts beside it, so they cannot "
+            'be kept; load the model with from_pretrained(..., layer_normalization="off") and hand it over'
+        )
+    if getattr(config, "stateful", False):
+        raise ValueError(
+            "with stateful=True the vectors of a text depend on the texts before it, so they cannot be kept; load the "
+            "model with from_pretrained(..., stateful=False) and hand it over"
+        )
+
+
 def fingerprint_of(model: Any) -> dict[str, Any]:
-    """What tells one biLM from another: its kind, its sizes and a digest of all its weights."""
+    """What tells one biLM from another: its kind, what it computes and a digest of all its weights."""
     digest = hashlib.sha256()
     for name, tensor in sorted(
         model.bilm.state_dict().items() if hasattr(model, "bilm") else model.state_dict().items()
     ):
         digest.update(name.encode())
         digest.update(tensor.detach().float().cpu().numpy().tobytes())
-    form = getattr(model.config, "layer_normalization", None)
-    return {"model_type": model.config.model_type, "normalisation": form, "weights": digest.hexdigest()}
+    computing = {name: getattr(model.config, name, None) for name in COMPUTING}
+    return {"model_type": model.config.model_type, "weights": digest.hexdigest(), **computing}

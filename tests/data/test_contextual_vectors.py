@@ -1,12 +1,15 @@
 """Frozen vectors: the model's own, kept in a file, and read by the other models of the zoo."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from transformers import DataCollatorWithPadding, Trainer, TrainingArguments
+from transformers import DataCollatorWithPadding, PreTrainedModel, Trainer, TrainingArguments
 
 from hf_attention_zoo import (
+    ELMoConfig,
+    ELMoForPreTraining,
     ELMoForSequenceClassification,
     ELMoModel,
     HANForSequenceClassification,
@@ -14,7 +17,7 @@ from hf_attention_zoo import (
     get_architecture,
 )
 from hf_attention_zoo.cli.command import main
-from hf_attention_zoo.data.contextual_vectors import ContextualCollator, ContextualVectors
+from hf_attention_zoo.data.contextual_vectors import COMPUTING, ContextualCollator, ContextualVectors
 from hf_attention_zoo.evaluation.context_neighbours import NeighbourIndex, neighbour_table, static_neighbours
 from hf_attention_zoo.tokenization.word_character_tokenizer import WordCharacterTokenizer
 
@@ -64,10 +67,63 @@ def test_what_is_kept_is_not_computed_again_and_belongs_to_one_model(
         assert torch.equal(one, other)
     with pytest.raises(ValueError, match="of another model"):
         ContextualVectors(new_model(seed=1), tokenizer, cache=path)
+    with pytest.raises(ValueError, match="holds vectors in torch.float32; open it with that dtype"):
+        ContextualVectors(new_model(), tokenizer, cache=path)
     half = ContextualVectors(new_model(), tokenizer)
     assert half.layers(TEXTS)[0].dtype == torch.float16
     with pytest.raises(ValueError, match="no file"):
         half.save()
+
+
+# Fields of the config that a frozen biLM does not compute with.
+ELSEWHERE = {"vocab_size", "dropout", "num_mixes", "mix_dropout", "mix_l2", "freeze_bilm", "task_lstm_cells"}
+ELSEWHERE |= {"num_negative_samples", "initializer_range", "pad_token_id", "bos_token_id", "eos_token_id"}
+ELSEWHERE |= {"tie_word_embeddings", "model_type"}
+
+
+@pytest.mark.parametrize(
+    "change", [{"projection_clip": 0.01}, {"cell_clip": None}, {"skip_connections": False}, {"activation": "tanh"}]
+)
+def test_a_model_that_computes_otherwise_with_the_same_weights_is_another(
+    vectors: ContextualVectors, tokenizer: WordCharacterTokenizer, change: dict[str, Any]
+) -> None:
+    vectors.layers(TEXTS)
+    path = vectors.save()
+    other = ELMoModel(ELMoConfig(**{**vectors.model.config.to_diff_dict(), **change}))
+    other.load_state_dict(vectors.model.state_dict())
+    with pytest.raises(ValueError, match="of another model"):
+        ContextualVectors(other, tokenizer, cache=path, dtype="float32")
+
+
+def test_every_field_of_the_config_is_known_to_change_vectors_or_not() -> None:
+    assert set(ELMoConfig.__annotations__) - ELSEWHERE == set(COMPUTING)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"layer_normalization": "bilm"}, 'depend on the texts beside it.*layer_normalization="off"'),
+        ({"layer_normalization": "allennlp"}, "depend on the texts beside it"),
+        ({"stateful": True}, "depend on the texts before it.*stateful=False"),
+    ],
+)
+def test_models_whose_vectors_depend_on_other_texts_are_refused(
+    tokenizer: WordCharacterTokenizer, change: dict[str, Any], message: str
+) -> None:
+    config = ELMoConfig(**{**get_architecture("elmo").tiny_config().to_diff_dict(), **change})
+    with pytest.raises(ValueError, match=message):
+        ContextualVectors(ELMoModel(config), tokenizer)
+
+
+@pytest.mark.parametrize("model_class", [ELMoForPreTraining, ELMoForSequenceClassification])
+def test_of_a_model_with_a_head_the_body_is_read(
+    tokenizer: WordCharacterTokenizer, model_class: type[PreTrainedModel]
+) -> None:
+    torch.manual_seed(0)
+    model = model_class(get_architecture("elmo").tiny_config())
+    found, wanted = (ContextualVectors(one, tokenizer) for one in (model, model.model))
+    assert found.layer_weights == pytest.approx([1 / 3] * 3) and found.fingerprint == wanted.fingerprint
+    assert torch.equal(found.mixed(TEXTS[:1])[0], wanted.mixed(TEXTS[:1])[0])
 
 
 @pytest.mark.parametrize("name", ["han", "self_attentive"])
