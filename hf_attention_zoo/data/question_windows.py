@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from transformers import BatchEncoding
+from transformers.data.data_collator import pad_without_fast_tokenizer_warning
+
 MAX_QUESTION_TOKENS = 64
 
 
@@ -88,6 +91,14 @@ def question_windows(
         _mark_best_context(mine)
         windows += mine
     return windows
+
+
+def padded_windows(tokenizer: Any, columns: list[dict[str, Any]]) -> BatchEncoding:
+    """Columns of windows, and numbers beside them, as tensors (B, T) and (B,).
+
+    Padded on the right whatever the tokenizer's side is: a window's positions count from its first token.
+    """
+    return pad_without_fast_tokenizer_warning(tokenizer, columns, padding_side="right", return_tensors="pt")
 
 
 def shortened_question(tokenizer: Any, question: str, most: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from hf_attention_zoo.data.question_windows import question_windows
+from hf_attention_zoo.data.question_windows import padded_windows, question_windows
 from hf_attention_zoo.data.task_rows import load_questions
 from hf_attention_zoo.evaluation.answer_scoring import answer_scores, best_null_threshold, normal_answer
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
@@ -67,8 +67,8 @@ def answer_questions(
     logits: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     for first in range(0, len(order), batch_size):
         numbers = order[first : first + batch_size]
-        batch = tokenizer.pad([windows[number].columns for number in numbers], return_tensors="pt").to(model.device)
-        output = model(**batch)
+        batch = padded_windows(tokenizer, [windows[number].columns for number in numbers])
+        output = model(**batch.to(model.device))
         starts, ends = output.start_logits.float().cpu().numpy(), output.end_logits.float().cpu().numpy()
         logits.update({number: (starts[row], ends[row]) for row, number in enumerate(numbers)})
     by_question: dict[int, list[int]] = {}

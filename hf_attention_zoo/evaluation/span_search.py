@@ -44,7 +44,7 @@ def best_spans(
 
     Args:
         windows: of one question.
-        starts, ends: logits (T,) of each window.
+        starts, ends: logits (T,) of each window, padded on the right if at all.
         candidates: places for a start and an end that are looked at in each window, and spans given back.
         max_answer_tokens: of a span.
     """

@@ -43,8 +43,9 @@ def predict_tags(
         words = [list(sentences[number][start:end]) for number, start, end in chosen]
         encoded = tokenizer(words, is_split_into_words=True, truncation=limit is not None)
         names = [name for name in tokenizer.model_input_names if name in encoded]
-        batch = tokenizer.pad({name: encoded[name] for name in names}, return_tensors="pt").to(model.device)
-        best = model(**batch).logits.argmax(-1).tolist()
+        columns = {name: encoded[name] for name in names}
+        batch = tokenizer.pad(columns, padding_side="right", return_tensors="pt")  # places count from the first piece
+        best = model(**batch.to(model.device)).logits.argmax(-1).tolist()
         for row, (number, start, end) in enumerate(chosen):
             for word, place in enumerate(first_pieces(encoded, row, end - start)):
                 if place is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from transformers.pipelines.base import ChunkPipeline
 
-from hf_attention_zoo.data.question_windows import MAX_QUESTION_TOKENS, question_windows
+from hf_attention_zoo.data.question_windows import MAX_QUESTION_TOKENS, padded_windows, question_windows
 from hf_attention_zoo.evaluation.span_search import CANDIDATES, MAX_ANSWER_TOKENS, best_spans, null_probability
 
 LONGEST = 384
@@ -124,13 +124,14 @@ class QuestionAnsweringPipeline(ChunkPipeline):
             max_question_tokens=max_question_len,
         )
         for number, window in enumerate(windows, 1):
-            tensors = self.tokenizer.pad([window.columns], return_tensors="pt")
-            yield {**tensors, "window": window, "row": row, "is_last": number == len(windows)}
+            yield {"window": window, "row": row, "is_last": number == len(windows)}
 
     def _forward(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        kept = {name: inputs.pop(name) for name in ("window", "row", "is_last")}
-        output = self.model(**inputs)
-        return {**kept, "start": output.start_logits, "end": output.end_logits}
+        windows = inputs["window"] if isinstance(inputs["window"], list) else [inputs["window"]]
+        # Padded here: a batch of transformers would be padded on the tokenizer's side.
+        batch = padded_windows(self.tokenizer, [window.columns for window in windows])
+        output = self.model(**batch.to(self.device))
+        return {**inputs, "start": output.start_logits, "end": output.end_logits}
 
     def postprocess(
         self,
@@ -166,6 +167,11 @@ class QuestionAnsweringPipeline(ChunkPipeline):
             total = float(np.sum([answer["score"] for answer in answers]))
             answers = [{**answer, "score": answer["score"] / total if total else 0.0} for answer in answers]
         answers.sort(key=lambda answer: -answer["score"])
+        if not answers:
+            raise ValueError(
+                f"the context {row['context']!r:.60} gives no token, so no part of it is an answer; give a text, or "
+                "allow the empty answer with handle_impossible_answer=True"
+            )
         if top_k is None:
             return answers[0]
         return answers[:top_k]

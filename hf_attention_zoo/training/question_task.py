@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from datasets import Dataset
-from transformers import DataCollatorWithPadding
 
-from hf_attention_zoo.data.question_windows import answer_positions, question_windows
+from hf_attention_zoo.data.question_windows import answer_positions, padded_windows, question_windows
 from hf_attention_zoo.data.task_rows import load_questions
 from hf_attention_zoo.evaluation.question_evaluation import answer_questions, score_answers
 from hf_attention_zoo.training.fine_tuned_task import FineTunedTask
@@ -60,7 +60,7 @@ class QuestionTask(FineTunedTask):
         return Dataset.from_list(features)
 
     def collator(self, tokenizer: Any) -> Any:
-        return DataCollatorWithPadding(tokenizer)
+        return partial(padded_windows, tokenizer)
 
     def scores(self, model: Any, tokenizer: Any, rows: Dataset, batch_size: int) -> dict[str, float]:
         answers = answer_questions(

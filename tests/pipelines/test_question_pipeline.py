@@ -9,6 +9,7 @@ import pytest
 import torch
 from transformers import pipeline
 
+from hf_attention_zoo.evaluation.question_evaluation import answer_questions
 from hf_attention_zoo.registry import get_architecture
 
 CONTEXT = "Anna sees the dog. Bert hunts the cat. Carla likes the horse. " * 3 + "서울은 한국의 수도이다."
@@ -77,3 +78,25 @@ def test_the_name_of_our_own_works_too(answerer: Any, tmp_path: Path) -> None:
     again = pipeline("zoo-question-answering", model=str(tmp_path))
     found = again(question=QUESTIONS[0], context=CONTEXT)
     assert json.dumps(found) == json.dumps(answerer(question=QUESTIONS[0], context=CONTEXT))
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_the_side_of_pads_changes_no_answer(answerer: Any, side: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"question": question, "context": CONTEXT[: 20 + 40 * n]} for n, question in enumerate(QUESTIONS)]
+    alone = [answerer(row, doc_stride=10) for row in rows]
+    monkeypatch.setattr(answerer.tokenizer, "padding_side", side)
+    batched = answerer(rows, batch_size=3, doc_stride=10)
+    questions, contexts = zip(*((row["question"], row["context"]) for row in rows), strict=True)
+    scored = answer_questions(
+        answerer.model, answerer.tokenizer, questions, contexts, batch_size=8, stride=10, max_length=48
+    )
+    for one, found, answer in zip(alone, batched, scored, strict=True):
+        assert (found["start"], found["end"]) == (one["start"], one["end"]) == (answer.span.start, answer.span.end)
+        assert found["score"] == pytest.approx(one["score"], rel=1e-4)
+
+
+def test_a_context_without_tokens_is_named(answerer: Any) -> None:
+    call = {"question": QUESTIONS[0], "context": "\u200b\u200b"}
+    with pytest.raises(ValueError, match=r"the context '\\u200b\\u200b' gives no token"):
+        answerer(call)
+    assert answerer(call, handle_impossible_answer=True)["answer"] == ""

@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from training_runs import check_two_processes, train
 from transformers import AutoModel, AutoTokenizer, pipeline
 
+from hf_attention_zoo.data.question_windows import question_windows
 from hf_attention_zoo.evaluation.choice_evaluation import evaluate_chooser
 from hf_attention_zoo.evaluation.label_evaluation import evaluate_classifier
 from hf_attention_zoo.evaluation.question_evaluation import evaluate_answerer, summary
 from hf_attention_zoo.evaluation.tag_evaluation import evaluate_tagger, predict_tags
 from hf_attention_zoo.registry import get_architecture
+from hf_attention_zoo.training.question_task import QuestionTask
 
 NOUNS, VERBS, NAMES = ("dog", "cat", "horse"), ("sees", "likes", "hunts"), ("Anna", "Bert", "Carla", "David")
 SIZES = {
@@ -121,6 +124,33 @@ def test_long_sentences_are_tagged_in_parts() -> None:
     found = predict_tags(model, tokenizer, sentences, batch_size=2)
     assert [len(row) for row in found] == [50, 0, 3]
     assert min(found[0]) >= 0 and found[2][1] == -1 and found[2][0] >= 0
+
+
+def test_tags_do_not_depend_on_the_side_of_pads() -> None:
+    row = get_architecture("bert2018")
+    tokenizer = row.tokenizer_class.train([" ".join((*NOUNS, *VERBS, *NAMES))] * 3, vocab_size=80)
+    torch.manual_seed(0)
+    fields = {**row.tiny_config().to_diff_dict(), "vocab_size": len(tokenizer), "num_labels": 5}
+    model = row.model_classes["AutoModelForTokenClassification"](row.config_class(**fields)).eval()
+    sentences = [["dog", "sees", "Anna"], ["cat"], ["horse", "likes"]]
+    alone = [predict_tags(model, tokenizer, [words])[0] for words in sentences]
+    tokenizer.padding_side = "left"
+    assert predict_tags(model, tokenizer, sentences, batch_size=3) == alone
+    assert len({tag for tags in alone for tag in tags}) > 1
+
+
+def test_training_windows_are_padded_where_their_answers_are_counted_from() -> None:
+    row = get_architecture("bert2018")
+    rng = random.Random(1)
+    rows = [asked_row(rng) for _ in range(3)]
+    contexts = [one["context"][: 45 + 20 * n] for n, one in enumerate(rows)]
+    tokenizer = row.tokenizer_class.train([one["question"] for one in rows] + contexts, vocab_size=80)
+    tokenizer.padding_side = "left"
+    windows = question_windows(tokenizer, [one["question"] for one in rows], contexts, max_length=99, stride=9)
+    batch = QuestionTask.collator(None, tokenizer)([{**window.columns, "start_positions": 3} for window in windows])
+    assert len({len(window.spans) for window in windows}) > 1 and batch["start_positions"].tolist() == [3, 3, 3]
+    for ids, window in zip(batch["input_ids"], windows, strict=True):
+        assert ids[: len(window.spans)].tolist() == window.columns["input_ids"]
 
 
 def test_questions_are_learnt_scored_and_served(task_run: Arguments, tmp_path: Path) -> None:
