@@ -160,7 +160,7 @@ class WordCharacterTokenizer(OwnBackend):
 
     def characters_of(self, words: Iterable[str]) -> list[list[int]]:
         """Character ids of words, (words, max_characters)."""
-        return [self._row(unicodedata.normalize("NFC", word)) for word in words]
+        return [character_row(unicodedata.normalize("NFC", word), self.max_characters) for word in words]
 
     def words_of(self, character_ids: Any) -> Any:
         """The words of character ids, without pads: a list for (words, places), a list of lists for a batch."""

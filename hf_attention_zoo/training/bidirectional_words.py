@@ -7,7 +7,6 @@ stretch; the backward model reads streams of its own, in another order of the se
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -18,12 +17,14 @@ import torch
 
 from hf_attention_zoo.data.documents import Document
 from hf_attention_zoo.data.example_stream import ExampleStream, Phase
-from hf_attention_zoo.data.token_store import TokenStore, build_token_store, encode_sentences
+from hf_attention_zoo.data.token_store import STATE, TokenStore, build_token_store, encode_sentences, read_state
 from hf_attention_zoo.evaluation.ngram_perplexity import NGramModel
+from hf_attention_zoo.training.output_folder import read_json, write_json
 from hf_attention_zoo.training.pretraining_table import Objective
 
 BATCHINGS = ("bucketed", "contiguous")
 POOLED_BATCHES = 64  # so many batches' sentences are sorted by length together
+TABLE_CHUNK = 4096  # so many words become characters together
 WORDS_FILE = "words.json"
 IGNORED = -100
 
@@ -72,8 +73,24 @@ class WordTable(NamedTuple):
     @classmethod
     def of(cls, words: Sequence[str], tokenizer: Any) -> WordTable:
         """The table of words, in their order."""
-        rows = np.asarray(tokenizer.characters_of(words), np.int16).reshape(len(words), -1)
-        return cls(rows, np.asarray(tokenizer.convert_tokens_to_ids(list(words)), np.int64))
+        rows, labels = np.empty((len(words), tokenizer.max_characters), np.int16), np.empty(len(words), np.int64)
+        for first in range(0, len(words), TABLE_CHUNK):  # as Python numbers all rows would be many times as large
+            chunk, place = list(words[first : first + TABLE_CHUNK]), slice(first, first + TABLE_CHUNK)
+            rows[place], labels[place] = tokenizer.characters_of(chunk), tokenizer.convert_tokens_to_ids(chunk)
+        return cls(rows, labels)
+
+
+def known_words(folder: Path) -> list[str]:
+    """The words that the numbers of a finished token store mean.
+
+    A store whose words are not those of the file beside it, since a run was killed between the two, is made anew.
+    """
+    state, kept = read_state(folder), read_json(folder / WORDS_FILE)
+    if state is not None and kept and kept.get("store") == state["identity"]:
+        return kept["words"]
+    for name in (STATE, WORDS_FILE):
+        (folder / name).unlink(missing_ok=True)
+    return []
 
 
 class Stretch(NamedTuple):
@@ -240,11 +257,10 @@ class BidirectionalWordsObjective(Objective):
         phases: Sequence[Phase],
         cache_dir: str | Path,
     ) -> BidirectionalWordStream:
-        file = Path(cache_dir) / WORDS_FILE
-        known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
-        words = WholeWords(tokenizer, known)
+        words = WholeWords(tokenizer, known_words(Path(cache_dir)))
         store = build_token_store(documents, words, cache_dir)
-        file.write_text(json.dumps(list(words.numbers)), encoding="utf-8")
+        kept = {"store": store.state["identity"], "words": list(words.numbers)}
+        write_json(Path(cache_dir) / WORDS_FILE, kept)
         return BidirectionalWordStream(
             store,
             WordTable.of(list(words.numbers), tokenizer),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,12 +16,14 @@ from training_runs import check_two_processes
 from transformers import AutoModelForPreTraining, AutoTokenizer
 
 from hf_attention_zoo import get_architecture
+from hf_attention_zoo.data.documents import DocumentSource
 from hf_attention_zoo.data.example_stream import Phase
 from hf_attention_zoo.models.elmo.configuration_elmo import ELMoConfig
 from hf_attention_zoo.models.elmo.modeling_elmo import ELMoForPreTraining
 from hf_attention_zoo.recurrent.projected_lstm import ProjectedState
 from hf_attention_zoo.tokenization.word_character_tokenizer import WordCharacterTokenizer
-from hf_attention_zoo.training.bidirectional_words import BidirectionalWordsObjective, WordCollator
+from hf_attention_zoo.training import bidirectional_words
+from hf_attention_zoo.training.bidirectional_words import BidirectionalWordsObjective, WordCollator, WordTable
 from hf_attention_zoo.training.carried_states import load_carried, save_carried
 from hf_attention_zoo.training.optimizers import optimizer_class
 from hf_attention_zoo.training.pretraining_entry import main
@@ -104,6 +108,49 @@ def test_contiguous_rows_go_on_from_batch_to_batch_in_both_directions(
             assert example["labels"][:-1].tolist() == tokenizer.convert_tokens_to_ids(words)[1:]
             words = tokenizer.words_of(example["backward_character_ids"].tolist())
             assert example["backward_labels"][1:].tolist() == tokenizer.convert_tokens_to_ids(words)[:-1]
+
+
+@pytest.mark.parametrize("left", ["no words", "words of another text", "words without an end"])
+def test_a_cache_of_a_run_that_was_killed_before_its_words_were_written_is_made_anew(
+    tokenizer: WordCharacterTokenizer, tmp_path: Path, left: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, other, cache = tmp_path / "text.txt", tmp_path / "other.txt", tmp_path / "cache"
+    text.write_text("\n\n".join("\n".join(document) for document in DOCUMENTS))
+    other.write_text("Quite other words .\nAnd fewer .\n")
+    objective = BidirectionalWordsObjective(get_architecture("elmo"))
+
+    def examples(file: Path) -> list[dict[str, Any]]:
+        settings: dict[str, Any] = {"seed": 3, "batch_size": 4, "phases": [Phase(30)], "cache_dir": cache}
+        return take(objective.dataset(DocumentSource(str(file)), tokenizer, **settings), 20)
+
+    wanted = examples(text)
+    if left == "words of another text":
+        examples(other)
+    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
+        killed.setattr(bidirectional_words, "write_json", Mock(side_effect=KeyboardInterrupt))
+        if left != "words of another text":
+            (cache / "store.json").unlink()
+            (cache / "words.json").unlink()
+        examples(text)
+    if left == "words without an end":
+        (cache / "words.json").write_text('["The", "ca')
+    for one, example in zip(examples(text), wanted, strict=True):
+        assert np.array_equal(one["character_ids"], example["character_ids"])
+    kept = (cache / "tokens.bin").stat().st_mtime_ns
+    assert len(examples(text)) == 20 and (cache / "tokens.bin").stat().st_mtime_ns == kept, "a whole cache is taken"
+
+
+def test_the_table_of_many_words_is_never_held_as_python_numbers(tokenizer: WordCharacterTokenizer) -> None:
+    words = [f"word{number}" for number in range(20_000)]
+    tracemalloc.start()
+    table = WordTable.of(words, tokenizer)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 3 * table.characters.nbytes
+    assert tokenizer.words_of(table.characters[[0, 4095, 4096, 19_999]].tolist()) == [
+        *("word0", "word4095", "word4096", "word19999")
+    ]
+    assert len(table.labels) == 20_000 and set(table.labels) == {tokenizer.unk_token_id}
 
 
 def test_streams_carry_their_state_in_training_and_not_in_evaluation(
