@@ -229,20 +229,53 @@ def write_weights(model: ELMoModel | ELMoForPreTraining, folder: str | os.PathLi
     (folder / "options.json").write_text(json.dumps(options), encoding="utf-8")
 
 
+def words_of_file(vocabulary: str | os.PathLike[str] | None) -> list[str]:
+    """The words of a vocabulary file of the authors, one a line; none without a file."""
+    words = [] if vocabulary is None else Path(vocabulary).read_text(encoding="utf-8").split("\n")
+    return [word for word in words if word]
+
+
 def tokenizer_for(
     vocabulary: str | os.PathLike[str] | None, options: str | os.PathLike[str]
 ) -> WordCharacterTokenizer:
     """The tokenizer of converted weights: marks stand alone, as in the text that those read.
 
     Args:
-        vocabulary: a file of the authors with a word a line, `<S>`, `</S>` and `<UNK>` first; None for none.
+        vocabulary: a file of the authors with a word a line; `<S>`, `</S>` and `<UNK>` become the first wherever they
+            stand in it. None for none.
         options: the JSON file of options, for the places of a word.
     """
-    words = [] if vocabulary is None else Path(vocabulary).read_text(encoding="utf-8").split("\n")
     settings = json.loads(Path(options).read_text(encoding="utf-8"))
     most = settings["char_cnn"].get("max_characters_per_token", MAX_CHARACTERS)
-    listed = [word for word in words if word]
-    return WordCharacterTokenizer.from_words(listed, splitting="marks", max_characters=most)
+    return WordCharacterTokenizer.from_words(words_of_file(vocabulary), splitting="marks", max_characters=most)
+
+
+@torch.no_grad()
+def arrange_softmax(
+    model: ELMoForPreTraining, vocabulary: str | os.PathLike[str] | None, tokenizer: WordCharacterTokenizer
+) -> None:
+    """Bring the rows of the softmax from the order of the vocabulary file into that of the tokenizer's numbers.
+
+    Raises:
+        ValueError: no file, or one that does not name each row once, `<S>`, `</S>` and `<UNK>` among them.
+    """
+    size = model.config.vocab_size
+    if vocabulary is None:
+        raise ValueError(
+            f"the weights have a softmax of {size:,} words and no vocabulary stands beside them; name the file that "
+            "belongs to it (--vocabulary)"
+        )
+    words = words_of_file(vocabulary)
+    rows = {word: row for row, word in enumerate(words)}
+    if not len(words) == len(rows) == len(tokenizer) == size:
+        raise ValueError(
+            f"{vocabulary} has {len(words):,} words, {len(rows):,} of them different and {len(tokenizer):,} with <S>, "
+            f"</S> and <UNK>; the softmax has {size:,} rows: name the file with one word for each, those three among "
+            "them (--vocabulary)"
+        )
+    order = [rows[word] for word in tokenizer.convert_ids_to_tokens(range(size))]
+    model.lm_head.weight.copy_(model.lm_head.weight[order])
+    model.lm_head.bias.copy_(model.lm_head.bias[order])
 
 
 def convert_to_folder(source: Path, target: Path, options: Any) -> str:
@@ -254,8 +287,11 @@ def convert_to_folder(source: Path, target: Path, options: Any) -> str:
             f"{len(listed)} vocabularies beside {weights}; name the one that belongs to it (--vocabulary)"
         )
     model = convert_weights(weights, settings)
-    tokenizer = tokenizer_for(listed[0] if listed else None, settings)
-    if not isinstance(model, ELMoForPreTraining):
+    vocabulary = listed[0] if listed else None
+    tokenizer = tokenizer_for(vocabulary, settings)
+    if isinstance(model, ELMoForPreTraining):
+        arrange_softmax(model, vocabulary, tokenizer)
+    else:
         model.config.vocab_size = len(tokenizer)
     model.save_pretrained(target)
     tokenizer.save_pretrained(target)

@@ -125,6 +125,42 @@ def test_the_command_writes_a_folder_that_the_auto_classes_load(
     assert torch.equal(language_model.model.bilm.layers[0].forward_lstm.bias, wanted.bilm.layers[0].forward_lstm.bias)
 
 
+def test_rows_of_the_softmax_follow_their_words_wherever_the_special_ones_stand(tmp_path: Path) -> None:
+    model = made(ELMoForPreTraining, torch.float32)
+    theirs = tmp_path / "theirs"
+    write_weights(model, theirs)
+    words = ["the", "</S>", *(f"w{number}" for number in range(44)), "<UNK>", "<S>"]
+    (theirs / "vocab.txt").write_text("\n".join(words) + "\n")
+    assert main(["convert", str(theirs), str(tmp_path / "ours"), "--from", "elmo"]) == 0
+    again = AutoModelForPreTraining.from_pretrained(tmp_path / "ours")
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "ours")
+    assert tokenizer.convert_ids_to_tokens([0, 1, 2, 3]) == ["<S>", "</S>", "<UNK>", "the"]
+    batch = tokenizer("w7 the", return_tensors="pt")
+    with torch.no_grad():
+        wanted, found = model(**batch).forward_logits, again(**batch).forward_logits
+    for row, word in enumerate(words):
+        torch.testing.assert_close(found[..., tokenizer.convert_tokens_to_ids(word)], wanted[..., row])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (None, "no vocabulary stands beside them"),
+        (["<S>", "</S>", "<UNK>", "the"], "4 words, 4 of them different and 4 with"),
+        ([f"w{number}" for number in range(48)], "48 words, 48 of them different and 51 with"),
+        (["<S>", "</S>", "<UNK>", *["the"] * 45], "48 words, 4 of them different"),
+    ],
+)
+def test_a_vocabulary_that_does_not_name_each_row_is_refused(
+    tmp_path: Path, words: list[str] | None, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_weights(made(ELMoForPreTraining, torch.float32), tmp_path / "theirs")
+    if words is not None:
+        (tmp_path / "theirs" / "vocab.txt").write_text("\n".join(words))
+    assert main(["convert", str(tmp_path / "theirs"), str(tmp_path / "ours"), "--from", "elmo"]) == 2
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
