@@ -4,7 +4,8 @@ A folder holds `train`, `validation` and `test` files of any format that `load_d
 `images.zip`, or as files. A row names its picture in `file_name` (also `image`, `image_path`, `filepath`), relative to
 the archive or to the folder, and has its captions in `captions`, `caption`, `text` or `sentences`: a string, a list of
 strings, or a mapping from languages to one or the other. Rows of the same picture are one picture with the captions of
-all of them.
+all of them. `regions.safetensors`, which `write_features` writes, may stand in for the pictures: their regions by the
+rows' `id` or file name, for models with image_encoder="regions".
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from PIL import Image
 
 from hf_attention_zoo.data.record_files import canonical_split, read_rows, split_files_of_folder
 from hf_attention_zoo.data.samples import get_sample, is_sample
+from hf_attention_zoo.images.feature_cache import FeatureCache, RegionsOfRows
 from hf_attention_zoo.images.opening import open_picture
 
 ARCHIVE = "images.zip"
+REGIONS = "regions.safetensors"
 PICTURE_COLUMNS = ("file_name", "image", "image_path", "filepath", "filename")
 CAPTION_COLUMNS = ("captions", "caption", "text", "sentences")
 
@@ -36,6 +39,7 @@ class PictureFolder:
         self.folder = folder
         self._archive: zipfile.ZipFile | None = None
         self._names: frozenset[str] = frozenset()
+        self.regions = FeatureCache(folder / REGIONS) if (folder / REGIONS).is_file() else None
         if (folder / ARCHIVE).is_file():
             try:
                 with zipfile.ZipFile(folder / ARCHIVE) as archive:
@@ -96,6 +100,26 @@ class CaptionRows:
         if self.store is not None and isinstance(source, str):
             source = io.BytesIO(self.store.read(source))
         return open_picture(source, f"picture {self.names[index]!r}")
+
+    def regions(self) -> RegionsOfRows:
+        """The regions that lie beside the data, by the number of the row.
+
+        Raises:
+            ValueError: there are none, or none of one of the pictures.
+        """
+        cache = None if self.store is None else self.store.regions
+        if cache is None:
+            raise ValueError(
+                f"regions of pictures are wanted, but there is no {REGIONS} beside the data; write it with "
+                "hf_attention_zoo.images.feature_cache.write_features, or choose an encoder of pictures "
+                "(--config.image_encoder convolutions, vgg19, efficientnet_lite0 or backbone)"
+            )
+        names = []
+        for name, source in zip(self.names, self.sources, strict=True):
+            names.append(name if name in cache else source)
+            if names[-1] not in cache:
+                raise ValueError(f"{cache.path} has no regions of {name!r} ({source!r})")
+        return RegionsOfRows(cache, names)
 
     def pictures(self) -> Iterator[Image.Image]:
         """All pictures, one at a time."""
@@ -203,7 +227,9 @@ def _rows(
         source = row[picture]
         if isinstance(source, Mapping):  # the Hub's undecoded pictures
             source = source.get("bytes") or source.get("path")
-        if store is not None and source not in store:
+        has_regions = store is not None and store.regions is not None
+        known_regions = has_regions and (source in store.regions or str(row.get("id")) in store.regions)
+        if store is not None and source not in store and not known_regions:
             raise ValueError(f"{place}: {store.folder} has no picture {source!r}")
         if isinstance(source, (str, bytes)):
             if source in known:  # a row for each caption, as the lists of Flickr8k have it

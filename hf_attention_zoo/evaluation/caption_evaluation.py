@@ -35,16 +35,27 @@ DATA_FIELDS = ("dataset", "dataset_config", "target_lang", "source_column", "tar
 SCORES = ("bleu1", "bleu2", "bleu3", "bleu4", "cider", "meteor", "exact")
 
 
+def sources(model: Any, processor: Any, rows: CaptionRows, indices: Sequence[int]) -> dict[str, torch.Tensor]:
+    """What the model reads of some of the rows: their pixels, or regions where it has no encoder of pictures."""
+    if model.config.image_encoder == "regions":
+        return {"annotations": rows.regions().stack(indices).to(model.device, model.dtype)}
+    return {"pixel_values": processor(images=[rows.picture(k) for k in indices])["pixel_values"].to(model.device)}
+
+
 @torch.no_grad()
 def write_captions(
-    model: Any, processor: Any, pictures: Sequence[Any], batch_size: int = 32, **generate_kwargs: Any
+    model: Any,
+    processor: Any,
+    rows: CaptionRows,
+    indices: Sequence[int],
+    batch_size: int = 32,
+    **generate_kwargs: Any,
 ) -> list[str]:
-    """A caption for each picture (paths, PIL images, ...), in their order."""
+    """A caption for each of the pictures `indices`, in their order."""
     captions: list[str] = []
-    for start in range(0, len(pictures), batch_size):
-        batch = [pictures[k] for k in range(start, min(start + batch_size, len(pictures)))]
-        pixels = processor(images=batch)["pixel_values"].to(model.device)
-        sequences = model.generate(pixel_values=pixels, **generate_kwargs)
+    for start in range(0, len(indices), batch_size):
+        read = sources(model, processor, rows, indices[start : start + batch_size])
+        sequences = model.generate(**read, **generate_kwargs)
         captions += [text.strip() for text in processor.batch_decode(sequences, skip_special_tokens=True)]
     return captions
 
@@ -58,10 +69,9 @@ def caption_likelihood(
     total, count = 0.0, 0
     for start in range(0, len(pairs), batch_size):
         batch = pairs[start : start + batch_size]
-        inputs = processor(
-            images=[rows.picture(index) for index, _ in batch], captions=[text for _, text in batch]
-        ).to(model.device)
-        nll, words = sentence_nll(model(**inputs).logits, inputs["labels"])
+        labels = processor(captions=[text for _, text in batch])["labels"].to(model.device)
+        read = sources(model, processor, rows, [index for index, _ in batch])
+        nll, words = sentence_nll(model(**read, labels=labels).logits, labels)
         total, count = total + nll.double().sum().item(), count + int(words.sum())
     return total, count
 
@@ -74,6 +84,8 @@ def nearest_captions(train: CaptionRows, of_train: torch.Tensor, of_rows: torch.
 
 def mean_regions(rows: CaptionRows, model: Any, image_processor: Any) -> torch.Tensor:
     """The mean region of each picture, (N, D); regions of an encoder that stays as it is are kept in a file."""
+    if model.config.image_encoder == "regions":
+        return rows.regions().stack(range(len(rows))).float().mean(1)
     if model.config.freeze_encoder:
         cache = cached_features(rows, model, image_processor, regions_folder())
         return cache.stack(rows.names).float().mean(1)
@@ -142,9 +154,8 @@ def evaluate_captioner(
         )
 
     mine = list(range(state.process_index, len(rows), state.num_processes))
-    pictures = [rows.picture(index) for index in mine]
     started = time.monotonic()
-    written = write_captions(model, processor, pictures, batch_size, **generate_kwargs)
+    written = write_captions(model, processor, rows, mine, batch_size, **generate_kwargs)
     seconds = time.monotonic() - started
     nll, words = caption_likelihood(model, processor, rows, mine, batch_size)
     gathered = gather_object([(mine, written, nll, words, seconds)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,22 @@ class FeatureCache:
     def stack(self, names: Sequence[str]) -> Tensor:
         """Regions of several pictures, (n, L, D)."""
         return torch.stack([self[name] for name in names])
+
+
+@dataclass(frozen=True)
+class RegionsOfRows:
+    """Regions by the number of a row: row k has those of `names[k]` in `cache`."""
+
+    cache: FeatureCache
+    names: list[str]
+
+    def __getitem__(self, index: int) -> Tensor:
+        """(L, D)."""
+        return self.cache[self.names[index]]
+
+    def stack(self, indices: Iterable[int]) -> Tensor:
+        """Regions of several rows, (n, L, D)."""
+        return self.cache.stack([self.names[index] for index in indices])
 
 
 def write_features(path: str | PathLike[str], names: Sequence[str], annotations: Tensor, encoder: str = "") -> None:

@@ -153,12 +153,16 @@ class CaptionTask(TrainingTask):
         }
 
     def _pictures(self, rows: CaptionRows, model: Any) -> tuple[Any, str]:
-        """Pictures at the encoder's size, or the regions of an encoder that stays as it is."""
+        """Pictures at the encoder's size, the regions of an encoder that stays as it is, or given regions."""
         if model.config.image_encoder == "regions":
-            raise ValueError(
-                "image_encoder='regions' reads no pictures; choose --config.image_encoder convolutions, vgg19, "
-                "efficientnet_lite0 or backbone"
-            )
+            regions = rows.regions()
+            if regions.cache.shape[-1] != model.config.annotation_size:
+                raise ValueError(
+                    f"{regions.cache.path} has regions of {regions.cache.shape[-1]} numbers, the config "
+                    f"annotation_size={model.config.annotation_size}; give --config.annotation_size "
+                    f"{regions.cache.shape[-1]}"
+                )
+            return regions, "annotations"
         image_processor = self.processor.image_processor
         if not model.config.freeze_encoder:
             return fitted_pictures(rows, image_processor), "pixel_values"

@@ -15,6 +15,7 @@ from hf_attention_zoo.cli.command import main
 from hf_attention_zoo.data.grid_pictures import write_grid_pictures
 from hf_attention_zoo.images import efficientnet_lite0
 from hf_attention_zoo.images.efficientnet_lite0 import EfficientNetLite0
+from hf_attention_zoo.images.feature_cache import write_features
 from hf_attention_zoo.training.entry_point import run_training
 from hf_attention_zoo.training.optimizers import GravesRMSProp
 from hf_attention_zoo.training.run_plan import parse_run
@@ -84,6 +85,30 @@ def test_the_loss_falls_and_a_stopped_run_goes_on_to_the_same_losses(grids: Path
     assert [entry["loss"] for entry in resumed.log_history if "loss" in entry] == losses
 
 
+def test_given_regions_stand_in_for_pictures(grids: Path, tmp_path: Path) -> None:
+    folder, values = tmp_path / "data", torch.Generator().manual_seed(3)
+    folder.mkdir()
+    names = [f"{word}-{k}.jpg" for k in range(12) for word in ("red", "blue")]
+    for split, chosen in (("train", names), ("validation", names[:4]), ("test", names[4:8])):
+        lines = [
+            json.dumps({"file_name": name, "caption": f"there is a {name.partition('-')[0]} one"}) for name in chosen
+        ]
+        (folder / f"{split}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    shade = torch.tensor([1.0 if name.startswith("red") else -1.0 for name in names])
+    write_features(
+        folder / "regions.safetensors", names, shade[:, None, None] + 0.1 * torch.randn(24, 4, 8, generator=values)
+    )
+    out, given = tmp_path / "run", ["--config.image_encoder", "regions", "--warmup_steps", "0"]
+    assert main(["train", *flags(folder, out, *given, "--num_train_epochs", "8", "--learning_rate", "0.04")]) == 0
+    assert main(["evaluate", str(out)]) == 0
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert metrics["results"]["exact"] == metrics["baselines"]["nearest"]["exact"] == 100.0
+    with pytest.raises(ValueError, match=r"has regions of 8 numbers.*--config.annotation_size 8"):
+        run_training(parse_run(flags(folder, tmp_path / "other", *given, "--config.annotation_size", "6")))
+    with pytest.raises(ValueError, match=r"there is no regions\.safetensors beside the data"):
+        run_training(parse_run(flags(grids, tmp_path / "none", *given)))
+
+
 @pytest.mark.slow
 def test_two_processes_give_the_losses_of_one(grids: Path, tmp_path: Path) -> None:
     options = ["--config.encoder_channels", "[4, 8]", "--learning_rate", "0.02"]
@@ -115,7 +140,7 @@ def test_a_frozen_encoder_is_run_once_for_all_epochs(
     [
         (["--source_lang", "en"], "--source_lang says nothing to a captioner"),
         (["--label_smoothing_factor", "0.1"], "label smoothing would take the loss"),
-        (["--config.image_encoder", "regions", "--recipe", "none"], "reads no pictures"),
+        (["--config.image_encoder", "regions", "--recipe", "none"], "there is no regions.safetensors beside the data"),
         (["--max_target_length", "1"], "captions are longer than max_target_length=1"),
         (["--validation_split", "dev"], "no split 'dev' to validate on"),
     ],
