@@ -105,19 +105,29 @@ def text_data(
     return parts, labels, list(info.names)
 
 
+def places_by_document(names: Sequence[str], seed: int) -> dict[str, np.ndarray]:
+    """Places of the sentences of each split, those of a document together; the tenths turn with the seed.
+
+    Args:
+        names: of sentences: the document's, and three digits that number the sentence.
+    """
+    documents = np.array([name[:-3] for name in names])
+    tenths = np.array_split(np.random.default_rng(1234).permutation(np.unique(documents)), 10)
+    held = {"test": tenths[seed % 10], "validation": tenths[(seed + 1) % 10]}
+    held = {split: np.flatnonzero(np.isin(documents, chosen)) for split, chosen in held.items()}
+    return {"train": np.setdiff1d(np.arange(len(names)), np.concatenate(list(held.values()))), **held}
+
+
 def tag_data(
     file: Path, vectors: ContextualVectors, static: Callable[[Sequence[str]], Tensor], seed: int
 ) -> tuple[dict[str, dict[str, Tensor]], dict[str, Tensor], list[str]]:
-    """Words of English sentences with their tags; a tenth of the sentences is for testing, another for choosing."""
+    """Words of English sentences with their tags; a tenth of the documents is for testing, another for choosing."""
     rows = [row for _, row in read_rows(file)]
     names = sorted({tag for row in rows for tag in row["upos"]["en"]})
-    order = np.random.default_rng(1234).permutation(len(rows))
-    tenths = np.array_split(order, 10)
-    held = {"test": tenths[seed % 10], "validation": tenths[(seed + 1) % 10]}
-    rest = np.setdiff1d(order, np.concatenate(list(held.values())))
+    splits = places_by_document([str(row["id"]) for row in rows], seed)
     parts: dict[str, dict[str, Tensor]] = {"layers": {}, "static": {}}
     labels = {}
-    for split, places in {"train": rest, **held}.items():
+    for split, places in splits.items():
         words = [rows[place]["tokens"]["en"] for place in places]
         parts["layers"][split] = torch.cat([one.float().transpose(0, 1) for one in vectors.layers(words)])
         parts["static"][split] = torch.cat([static(one)[:, None] for one in words])

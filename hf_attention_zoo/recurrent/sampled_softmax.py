@@ -29,7 +29,10 @@ def draw_words(vocab_size: int, count: int, device: torch.device) -> tuple[Tenso
         ValueError: if there are not more words than that.
     """
     if not 0 < count < vocab_size:
-        raise ValueError(f"{count} sampled words of a vocabulary of {vocab_size}; sample fewer than it has")
+        raise ValueError(
+            f"{count} sampled words of a vocabulary of {vocab_size}; sample fewer than it has (num_negative_samples "
+            "of the config)"
+        )
     drawn = torch.empty(0, dtype=torch.long)
     while True:
         uniform = torch.rand(2 * count, dtype=torch.float64)

@@ -247,6 +247,14 @@ class BidirectionalWordsObjective(Objective):
             "pad_token_id": tokenizer.pad_token_id,
         }
 
+    def check_model(self, config: Any) -> None:
+        samples = config.num_negative_samples
+        if samples and samples >= config.vocab_size:
+            raise ValueError(
+                f"targets are compared with num_negative_samples={samples:,} words, the softmax has "
+                f"{config.vocab_size:,}; give fewer with --config.num_negative_samples, or 0 to compare with all"
+            )
+
     def dataset(
         self,
         documents: Iterable[Document],

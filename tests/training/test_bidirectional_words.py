@@ -225,24 +225,24 @@ def test_a_run_from_raw_text_falls_is_saved_and_goes_on_to_the_same_losses(tmp_p
 
     def run(folder: Path, *more: str) -> Path:
         flags = [f"--config.{name}={value}" for name, value in tiny.items()]
-        flags += ["--train_file", str(text), "--output_dir", str(folder), "--max_steps", "24", "--length", "12"]
-        flags += ["--held_out_documents", "3", "--eval_steps", "12", "--save_steps", "12", "--logging_steps", "4"]
+        flags += ["--train_file", str(text), "--output_dir", str(folder), "--max_steps", "12", "--length", "12"]
+        flags += ["--held_out_documents", "3", "--eval_steps", "6", "--save_steps", "6", "--logging_steps", "2"]
         flags += ["--per_device_train_batch_size", "4", "--warmup_steps", "2", "--tokenizer.min_frequency", "1"]
         flags += ["--objective.batching", batching]
         assert main(["elmo", "--recipe", "small", *flags, *more]) == 0
         return folder
 
     def logged(folder: Path, name: str) -> dict[int, float]:
-        history = json.loads((folder / "checkpoint-24" / "trainer_state.json").read_text())["log_history"]
+        history = json.loads((folder / "checkpoint-12" / "trainer_state.json").read_text())["log_history"]
         return {row["step"]: row[name] for row in history if name in row}
 
     folder = run(tmp_path / "whole")
     held_out = logged(folder, "eval_loss")
-    assert held_out[24] < held_out[12]
+    assert held_out[12] < held_out[6]
     model = AutoModelForPreTraining.from_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert isinstance(model, ELMoForPreTraining) and model.config.vocab_size == len(tokenizer)
-    second = run(tmp_path / "second", "--resume_from_checkpoint", str(folder / "checkpoint-12"))
+    second = run(tmp_path / "second", "--resume_from_checkpoint", str(folder / "checkpoint-6"))
     assert logged(second, "loss") == logged(folder, "loss")
 
 
@@ -276,6 +276,15 @@ def test_the_authors_adagrad_is_that_of_a_loss_times_20() -> None:
         with torch.no_grad():
             theirs -= 0.2 * 20 * gradient / total.sqrt()
     torch.testing.assert_close(ours, theirs)
+
+
+def test_more_negative_samples_than_words_are_refused_before_anything_is_encoded(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("\n\n".join("\n".join(document) for document in DOCUMENTS))
+    flags = ["--train_file", str(text), "--output_dir", str(tmp_path / "run"), "--eval_strategy", "no"]
+    with pytest.raises(ValueError, match=r"num_negative_samples=512 words.*--config\.num_negative_samples, or 0"):
+        main(["elmo", "--recipe", "small", *flags, "--config.projection_size", "8"])
+    assert not (tmp_path / "run" / "encoded_text").exists()
 
 
 def test_an_unknown_batching_is_refused() -> None:
