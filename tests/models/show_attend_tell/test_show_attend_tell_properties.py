@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -431,6 +432,26 @@ def test_every_trained_parameter_gets_a_gradient_and_the_loss_falls(changes: dic
         optimizer.step()
         losses.append(torch.nn.functional.cross_entropy(made.logits.flatten(0, 1), labels().flatten()).item())
     assert losses[-1] < 0.5 * losses[0]
+
+
+def test_a_new_model_knows_nothing_and_eight_captions_are_learnt_by_heart() -> None:
+    torch.manual_seed(0)
+    model = ShowAttendTellForConditionalGeneration(ShowAttendTellConfig(**SIZES, dropout=0.0, coverage_weight=0.0))
+    annotations, wanted = torch.randn(8, 4, 6), torch.randint(4, 30, (8, 5))
+    wanted[:, -1] = EOS
+    assert model.eval()(annotations=annotations, labels=wanted).loss.item() == pytest.approx(math.log(30), abs=0.02)
+    with torch.no_grad():
+        for parameter in model.parameters():  # wide enough to learn in moments
+            parameter.mul_(20)
+    optimiser = torch.optim.Adam(model.train().parameters(), lr=0.03)
+    for _ in range(120):
+        optimiser.zero_grad()
+        model(annotations=annotations, labels=wanted).loss.backward()
+        optimiser.step()
+    model.eval()
+    for num_beams in (1, 3):
+        said = model.generate(annotations=annotations, num_beams=num_beams, max_new_tokens=6)
+        assert torch.equal(said[:, 1:6], wanted)
 
 
 def test_accumulated_gradients_are_those_of_the_whole_batch() -> None:
