@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import transformers
-from transformers import AutoTokenizer, EarlyStoppingCallback, set_seed
+from transformers import AutoTokenizer, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerCallback
 
 from hf_attention_zoo.evaluation.saved_model import saved_auto_class
@@ -33,7 +33,7 @@ from hf_attention_zoo.training.output_folder import (
 from hf_attention_zoo.training.run_facts import changed_fields, describe_hardware, versions
 from hf_attention_zoo.training.run_plan import RunPlan
 from hf_attention_zoo.training.task_table import TrainingTask, task_class
-from hf_attention_zoo.training.zoo_trainer import QuietProgress, StopOnRequest, ZooTrainer
+from hf_attention_zoo.training.zoo_trainer import PatienceOverParts, QuietProgress, StopOnRequest, ZooTrainer
 
 
 @dataclass
@@ -101,7 +101,7 @@ def run_training(
     stop = StopOnRequest()
     extra = [stop, *callbacks]
     if args.early_stopping_patience is not None:
-        extra.append(EarlyStoppingCallback(args.early_stopping_patience, args.early_stopping_threshold))
+        extra.append(PatienceOverParts(args.early_stopping_patience, args.early_stopping_threshold))
     trainer = task.trainer(model, data, tokenizer, extra)
     if quiet:
         trainer.remove_callback(PrinterCallback)

@@ -21,7 +21,14 @@ import datasets
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, SequentialSampler
-from transformers import Seq2SeqTrainer, Trainer, TrainerCallback, TrainerControl, TrainerState
+from transformers import (
+    EarlyStoppingCallback,
+    Seq2SeqTrainer,
+    Trainer,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+)
 from transformers.trainer_callback import ExportableState, ProgressCallback
 from transformers.trainer_pt_utils import get_length_grouped_indices
 from transformers.trainer_utils import EvalLoopOutput, has_length
@@ -102,6 +109,7 @@ class Stopwatch(TrainerCallback, ExportableState):
         self._started: float | None = None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.seconds = max(self.seconds, earlier_part(self, state).get("args", {}).get("seconds", 0.0))
         self._started = time.monotonic()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -113,6 +121,21 @@ class Stopwatch(TrainerCallback, ExportableState):
 
     def state(self) -> dict[str, Any]:
         return {"args": {"seconds": self.total()}, "attributes": {}}
+
+
+class PatienceOverParts(EarlyStoppingCallback):
+    """Early stopping that counts on where a stopped run was, as if it had not been stopped."""
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        super().on_train_begin(args, state, control, **kwargs)
+        attributes = earlier_part(self, state).get("attributes", {})
+        self.early_stopping_patience_counter = attributes.get("early_stopping_patience_counter", 0)
+
+
+def earlier_part(callback: TrainerCallback, state: Any) -> dict[str, Any]:
+    """What a checkpoint has of a callback's state, when a run goes on from it; nothing in a new run."""
+    found = state.stateful_callbacks.get(type(callback).__name__, {})
+    return found[-1] if isinstance(found, list) else found
 
 
 class StopOnRequest(TrainerCallback):

@@ -155,9 +155,34 @@ def test_a_stopped_run_goes_on_to_the_same_losses(
     steps = whole.facts["steps"] // 2 + 1
     with pytest.raises(TrainingStopped, match=f"step {steps}"):
         train(label_run(*flags, folder="parts"), StopAt(steps))
+    (saved,) = (tmp_path / "parts").glob(f"checkpoint-{steps}/trainer_state.json")
+    state = json.loads(saved.read_text())
+    state["stateful_callbacks"]["Stopwatch"]["args"]["seconds"] += 1000
+    saved.write_text(json.dumps(state))
     rest = train(label_run(*flags, folder="parts"))
     assert losses(rest) == losses(whole)
     assert rest.metrics["eval_loss"] == whole.metrics["eval_loss"]
+    assert 1000 < rest.facts["seconds"] < 1000 + 600
+
+
+def test_patience_counts_on_in_a_run_that_goes_on(label_run: Arguments, tmp_path: Path) -> None:
+    flags = (
+        "--num_train_epochs",
+        "9",
+        "--learning_rate",
+        "0.0",
+        "--eval_strategy",
+        "epoch",
+        "--save_strategy",
+        "epoch",
+    )
+    flags += ("--load_best_model_at_end", "True", "--early_stopping_patience", "2")
+    whole = train(label_run(*flags, folder="whole"))
+    assert whole.facts["epochs"] == 3  # the first is the best, two are no better
+    steps = 2 * whole.facts["steps"] // 3 + 1
+    with pytest.raises(TrainingStopped, match=f"step {steps}"):
+        train(label_run(*flags, folder="parts"), StopAt(steps))
+    assert train(label_run(*flags, folder="parts")).facts["epochs"] == 3
 
 
 def test_word_vectors_start_the_embeddings_and_may_stay(label_run: Arguments, tmp_path: Path) -> None:
