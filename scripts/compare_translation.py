@@ -183,11 +183,12 @@ def markdown_table(rows: list[dict[str, str]]) -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for (model, variant), group in by_variant(rows).items():
-        seconds = statistics.mean(float(row["seconds"]) for row in group)
+        timed = [float(row["seconds"]) for row in group if row["seconds"]]  # runs in one piece
+        seconds = f"{statistics.mean(timed):.0f}" if timed else "-"
         perplexity = statistics.mean(float(row["perplexity"]) for row in group)
         lines.append(
             f"| `{model}` | {variant} | {len(group)} | {int(group[0]['parameters']):,} | "
-            f"{int(group[0]['target_tokens']):,} | {seconds:.0f} | {mean_and_spread(group, 'bleu')} | "
+            f"{int(group[0]['target_tokens']):,} | {seconds} | {mean_and_spread(group, 'bleu')} | "
             f"{mean_and_spread(group, 'chrf')} | {perplexity:.2f} |"
         )
     return "\n".join(lines) + "\n"
