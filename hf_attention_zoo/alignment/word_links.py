@@ -5,7 +5,6 @@ that its tokens attend to most (Luong et al. 2015, Section 5.4).
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,11 +54,10 @@ def word_links(
     read = encode_sources(model, tokenizer, sources, truncation=options.get("truncation", False))
     written = tokenizer(text_target=targets, return_offsets_mapping=True)["offset_mapping"]
     for k, alignment, sentence, target, spans in zip(whole, aligned, read, targets, written, strict=True):
-        composed = unicodedata.normalize("NFC", target)  # the characters that offsets count
         links[k] = strongest_links(
             alignment.weights,
             [word_at(span, sentence.text) for span in sentence.spans],
-            [word_at(span, composed) for span in spans],
+            [word_at(span, target) for span in spans],
         )
     return links
 

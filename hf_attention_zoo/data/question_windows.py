@@ -6,13 +6,14 @@ has the most context on its poorer side. Characters are those of the context as 
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from transformers import BatchEncoding
 from transformers.data.data_collator import pad_without_fast_tokenizer_warning
+
+from hf_attention_zoo.tokenization.surfaces import composed, composed_spans, span_through
 
 MAX_QUESTION_TOKENS = 64
 
@@ -69,19 +70,19 @@ def question_windows(
         overlap = max(0, room - max(1, min(stride, room)))
         encoded = tokenizer(
             shortened,
-            context,
+            composed(context),  # so that offsets of any tokenizer count the same characters
             truncation="only_second",
             max_length=max_length,
             stride=overlap,
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
         )
-        places = composed_places(context)
+        given = composed_spans(context)
         rows = len(encoded["input_ids"])
         mine = []
         for row in range(rows):
             spans: list[tuple[int, int] | None] = [
-                (places[start], places[end]) if sequence == 1 and end > start else None
+                span_through(given, start, end) if sequence == 1 and end > start else None
                 for sequence, (start, end) in zip(
                     encoded.sequence_ids(row), encoded["offset_mapping"][row], strict=True
                 )
@@ -103,35 +104,9 @@ def padded_windows(tokenizer: Any, columns: list[dict[str, Any]]) -> BatchEncodi
 
 def shortened_question(tokenizer: Any, question: str, most: int) -> str:
     """The question up to its last token that counts."""
-    encoded = tokenizer(question.strip(), add_special_tokens=False, return_offsets_mapping=True)
-    offsets = encoded["offset_mapping"]
-    if len(offsets) <= most:
-        return question.strip()
-    return unicodedata.normalize("NFC", question.strip())[: offsets[most - 1][1]]
-
-
-def composed_places(text: str) -> list[int]:
-    """Place in the text of each character of its composed form (NFC), and of the end."""
-    if unicodedata.is_normalized("NFC", text):
-        return list(range(len(text) + 1))
-    places: list[int] = []
-    start = 0
-    for end in range(1, len(text) + 1):
-        # A piece ends before a character that does not combine with what stands before it.
-        if end < len(text) and not _starts_anew(text, end):
-            continue
-        places += [start] * len(unicodedata.normalize("NFC", text[start:end]))
-        start = end
-    return [*places, len(text)]
-
-
-def _starts_anew(text: str, place: int) -> bool:
-    if unicodedata.combining(text[place]):
-        return False
-    together = unicodedata.normalize("NFC", text[place - 1 : place + 1])
-    apart = unicodedata.normalize("NFC", text[place - 1]) + unicodedata.normalize("NFC", text[place])
-    # Conjoining jamo compose with letters before them, also over more than two characters.
-    return together == apart and not 0x1160 <= ord(text[place]) <= 0x11FF
+    question = composed(question.strip())
+    offsets = tokenizer(question, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    return question if len(offsets) <= most else question[: offsets[most - 1][1]]
 
 
 def _mark_best_context(windows: list[Window]) -> None:

@@ -131,10 +131,6 @@ def encode_sources(
             bool(mask) and token != tokenizer.unk_token_id
             for token, mask in zip(ids, encoded["special_tokens_mask"][index], strict=True)
         )
-        if spans is not None and hasattr(tokenizer, "source_surface") and not unicodedata.is_normalized("NFC", text):
-            # its offsets count composed characters; source_surface goes back to the text as it was typed
-            surface = tokenizer.source_surface(text, truncation=truncation)
-            spans = tuple((start, end) for _, start, end in surface)
         sentences.append(SourceSentence(text, ids, spans, special))
     return sentences
 

@@ -5,18 +5,18 @@ The last piece of a word carries `</w>`. Case and the spacing of marks are lost,
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors
-from transformers import BatchEncoding
 from transformers.utils import logging
 
-from hf_attention_zoo.tokenization.old_text_rules import missing_packages, original_words, plain_words
+from hf_attention_zoo.tokenization.old_text_rules import missing_packages, original_words, piece_spans, plain_words
 from hf_attention_zoo.tokenization.own_backend import OwnBackend
 from hf_attention_zoo.tokenization.special_tokens import BYTE_PAIR_TOKENS, TASK_TOKENS
-from hf_attention_zoo.tokenization.surfaces import composed
+from hf_attention_zoo.tokenization.surfaces import composed, composed_spans, span_through
 from hf_attention_zoo.tokenization.training_texts import check_vocab_size, checked_texts
 
 logger = logging.get_logger(__name__)
@@ -82,6 +82,7 @@ class GPT2018Tokenizer(OwnBackend):
                 "other rules would give other ids: pip install 'hf_attention_zoo[gpt]'"
             )
         self.text_packages, self.task_format = text_packages, task_format
+        self._symbols: re.Pattern[str] | None = None  # what is written as it stands, found when it is needed
         super().__init__(*args, text_packages=text_packages, task_format=task_format, **kwargs)
 
     @classmethod
@@ -224,23 +225,47 @@ class GPT2018Tokenizer(OwnBackend):
         cut = original_words if self.text_packages else plain_words
         return cut(composed(text))
 
-    def _cut(self, text: Any) -> Any:
+    def _as_read(self, text: Any) -> Any:
         if isinstance(text, str):
-            return _SEPARATOR.join(self._around_symbols(text))
+            return composed(_SEPARATOR.join(word for word, _ in self._around_symbols(composed(text))))
         if isinstance(text, list | tuple):
-            return type(text)(self._cut(item) for item in text)
+            return type(text)(self._as_read(item) for item in text)
         return text
 
-    def _around_symbols(self, text: str) -> Iterator[str]:
-        """Words of a text, in which written symbols such as `_delimiter_` stay whole."""
-        symbols = [token for token in self.get_added_vocab() if token in text]
-        if not symbols:
-            yield from self.words(text)
-            return
-        before, symbol, after = text.partition(min(symbols, key=text.index))
-        yield from self.words(before)
-        yield symbol
-        yield from self._around_symbols(after)
+    def _spans_read(self, text: str) -> list[tuple[int, int]]:
+        """As for any tokenizer.
 
-    def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **kwargs: Any) -> BatchEncoding:
-        return super()._encode_plus(self._cut(text), self._cut(text_pair), *args, **kwargs)
+        Raises:
+            ValueError: ftfy mended the text, and nothing tells which characters became which.
+        """
+        whole = composed(text)
+        pieces = list(self._around_symbols(whole))
+        cut: list[tuple[int, int]] = []
+        for number, spans in enumerate(piece_spans(pieces, whole)):
+            separator = [(spans[0][0], spans[0][0])] if number else []
+            cut += [*separator, *spans]
+        given, joined = composed_spans(text), _SEPARATOR.join(piece for piece, _ in pieces)
+        return [
+            span_through(given, *span_through(cut, start, end)) if start < end else (0, 0)
+            for start, end in composed_spans(joined)
+        ]
+
+    def _around_symbols(self, text: str) -> Iterator[tuple[str, bool]]:
+        """Words of a text and the symbols written in it, such as `_delimiter_`, which stay whole; True with these."""
+        if self._symbols is None:
+            # of symbols that begin at one place the one that was added first
+            symbols = [re.escape(token) for token in self.get_added_vocab() if token]
+            self._symbols = re.compile(f"({'|'.join(symbols)})") if symbols else re.compile("(?!)()")
+        for number, part in enumerate(self._symbols.split(text)):
+            if number % 2:
+                yield part, True
+            else:
+                yield from ((word, False) for word in self.words(part))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was only found again is no part of a copy, nor of the keys of data caches."""
+        return {**self.__dict__, "_symbols": None}
+
+    def _add_tokens(self, *args: Any, **kwargs: Any) -> int:
+        self._symbols = None
+        return super()._add_tokens(*args, **kwargs)

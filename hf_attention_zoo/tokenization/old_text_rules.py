@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -58,3 +59,36 @@ def plain_words(text: str) -> list[str]:
     """Lower-cased words by this module's rules alone."""
     spaced = _END_MARKS.sub(lambda found: f" {found[0]} ", standardised(text))
     return [word for word in re.split(r"[^\S\n]+|(\n)", spaced.lower()) if word]
+
+
+def piece_spans(pieces: Iterable[tuple[str, bool]], text: str) -> list[list[tuple[int, int]]]:
+    """For each character of each piece the character of the text that it was made from, as (first, behind it).
+
+    Args:
+        pieces: words that these rules made of the text, and (with True) symbols that stand in it as they are written.
+
+    Raises:
+        ValueError: the text has other characters than its words, which ftfy may have mended.
+    """
+    found: list[list[tuple[int, int]]] = []
+    place, left = 0, ""  # what the character before `place` became and no word has had yet
+    for piece, is_symbol in pieces:
+        spans: list[tuple[int, int]] = []
+        if is_symbol or piece == "\n":
+            place, left = max(text.find(piece, place), place), ""
+            spans = [(place + letter, place + letter + 1) for letter in range(len(piece))]
+            place += len(piece)
+        else:
+            for letter in piece:
+                while not left and place < len(text):
+                    left = "" if text[place].isspace() else UNIFIED.get(text[place], text[place]).lower()
+                    place += 1
+                if left[:1] != letter and (left[:1], letter) != ("σ", "ς"):  # a capital sigma that ends a word
+                    raise ValueError(
+                        f"the characters of {text!r:.60} were mended before it was cut into words, so that offsets "
+                        "are not known; leave out return_offsets_mapping, or mend the text before (ftfy.fix_text)"
+                    )
+                left = left[1:]
+                spans.append((place - 1, place))
+        found.append(spans)
+    return found

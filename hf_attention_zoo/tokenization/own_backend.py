@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from transformers import BatchEncoding, TokenizersBackend
 
 from hf_attention_zoo.tokenization.special_tokens import SPECIAL_TOKENS
-from hf_attention_zoo.tokenization.surfaces import composed, first_unreadable
+from hf_attention_zoo.tokenization.surfaces import composed, composed_spans, first_unreadable, span_through
 
 # How a tokenizer was loaded is no property of it; saved, it would make a reloaded copy's files differ.
 HOW_IT_WAS_LOADED = ("is_local", "local_files_only")
@@ -13,6 +13,9 @@ HOW_IT_WAS_LOADED = ("is_local", "local_files_only")
 
 class OwnBackend(TokenizersBackend):
     """A tokenizer that stays what it was trained as, and reads every text composed (NFC).
+
+    `offset_mapping` counts the characters of the text as it was given; what else knows of characters (`encodings`,
+    `char_to_token` and the like) those of the text as it is read.
 
     Attributes:
         own_tokens: the special tokens of a tokenizer that is told no others.
@@ -38,11 +41,11 @@ class OwnBackend(TokenizersBackend):
     def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **kwargs: Any) -> BatchEncoding:
         if self.is_empty_batch(text, kwargs.get("is_split_into_words", False)):
             return BatchEncoding({name: [] for name in self.model_input_names})
-        text, text_pair = composed(text), composed(text_pair)
+        read, read_pair = self._as_read(text), self._as_read(text_pair)
         try:
-            return super()._encode_plus(text, text_pair, *args, **kwargs)
+            encoded = super()._encode_plus(read, read_pair, *args, **kwargs)
         except (TypeError, UnicodeEncodeError) as error:
-            wrong = first_unreadable(text) or first_unreadable(text_pair)
+            wrong = first_unreadable(read) or first_unreadable(read_pair)
             if wrong is None:
                 raise
             raise ValueError(f"{wrong}; every text must be a string of valid Unicode") from error
@@ -50,3 +53,45 @@ class OwnBackend(TokenizersBackend):
             # No property of the tokenizer: left there, it would change saved files and the keys of data caches.
             self._tokenizer.no_truncation()
             self._tokenizer.no_padding()
+        if "offset_mapping" in encoded and (read != text or read_pair != text_pair):
+            self._count_as_given(encoded, text, text_pair, kwargs.get("is_split_into_words", False))
+        return encoded
+
+    def _as_read(self, text: Any) -> Any:
+        """Texts, inside lists too, as they go to the backend."""
+        return composed(text)
+
+    def _spans_read(self, text: str) -> list[tuple[int, int]]:
+        """For each character of a text as it is read, those of the given text: the first, and behind the last."""
+        return composed_spans(text)
+
+    def _count_as_given(self, encoded: BatchEncoding, text: Any, text_pair: Any, is_split_into_words: bool) -> None:
+        """Let the offsets, which count characters of what was read, count those of what was given."""
+        samples = list(text) if isinstance(text, list | tuple) else [text]
+        if is_split_into_words and samples and isinstance(samples[0], str):
+            samples, text_pair = [samples], None if text_pair is None else [text_pair]
+        elif isinstance(text_pair, str):
+            text_pair = [text_pair]
+        rows = encoded["offset_mapping"]
+        if isinstance(rows, list) and rows and isinstance(rows[0], tuple):
+            rows = [rows]
+        known: dict[str, list[tuple[int, int]]] = {}
+        for row, encoding in enumerate(encoded.encodings):
+            sample = (
+                int(encoded["overflow_to_sample_mapping"][row]) if "overflow_to_sample_mapping" in encoded else row
+            )
+            sides = samples[sample] if text_pair is None else (samples[sample], text_pair[sample])
+            if isinstance(sides, str) or (is_split_into_words and text_pair is None and isinstance(sides[0], str)):
+                sides = (sides,)
+            for place, (side, word) in enumerate(zip(encoding.sequence_ids, encoding.word_ids, strict=True)):
+                if side is None or (is_split_into_words and word is None):
+                    continue
+                given = sides[side][word] if is_split_into_words else sides[side]
+                if given not in known:
+                    known[given] = self._spans_read(given)
+                start, end = rows[row][place]
+                span = span_through(known[given], int(start), int(end))
+                if isinstance(rows, list):
+                    rows[row][place] = span
+                else:  # a tensor
+                    rows[row, place, 0], rows[row, place, 1] = span

@@ -1,6 +1,8 @@
 """Texts as tokenizers want them, and tokens as people read them."""
 
 import unicodedata
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 from hf_attention_zoo.tokenization.subword import SPACE_MARK
@@ -22,6 +24,41 @@ def composed(text: Any) -> Any:
     if isinstance(text, list | tuple):
         return type(text)(composed(item) for item in text) if type(text) in (list, tuple) else text
     return text
+
+
+def composed_spans(text: str) -> list[tuple[int, int]]:
+    """For each character of NFC(text) the characters of `text` that it stands for: the first, and behind the last."""
+    if unicodedata.is_normalized("NFC", text):
+        return [(place, place + 1) for place in range(len(text))]
+    spans: list[tuple[int, int]] = []
+    begin, cluster = 0, ""
+    for place, character in enumerate(text):
+        if cluster and not unicodedata.combining(character):
+            alone = composed(cluster)
+            if composed(cluster + character) == alone + composed(character):
+                spans += _cluster_spans(cluster, alone, begin)
+                begin, cluster = place, ""
+        cluster += character
+    return [*spans, *_cluster_spans(cluster, composed(cluster), begin)]
+
+
+def _cluster_spans(given: str, made: str, begin: int) -> list[tuple[int, int]]:
+    """Spans of the characters of `made`, the composed form of `given`, which begins at `begin`."""
+    widths = [1] * len(made)
+    if len(made) != len(given):
+        widths = [len(unicodedata.normalize("NFD", character)) for character in made]
+    if sum(widths) != len(given):  # partly composed before: each stands for the whole
+        return [(begin, begin + len(given))] * len(made)
+    ends = list(accumulate(widths, initial=begin))
+    return list(pairwise(ends))
+
+
+def span_through(spans: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
+    """What `start` to `end` of a text stands for in another one, given the span there of each of its characters."""
+    if start < end:
+        return spans[start][0], spans[end - 1][1]
+    place = spans[start][0] if start < len(spans) else spans[-1][1] if spans else 0
+    return place, place
 
 
 def first_unreadable(text: Any, where: str = "the text") -> str | None:

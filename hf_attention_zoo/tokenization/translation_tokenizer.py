@@ -245,7 +245,7 @@ class TranslationTokenizer(OwnBackend):
     def __call__(self, *args: Any, **kwargs: Any) -> BatchEncoding:
         """As in transformers; `text_target=` goes through the target vocabulary and, beside `text`, gives `labels`.
 
-        Offsets count the characters of the text in NFC and leave out the space before a token.
+        Offsets count the characters of the text as it was given and leave out the space before a token.
         """
         with self._speaking(target=False):
             return super().__call__(*args, **kwargs)
@@ -273,7 +273,6 @@ class TranslationTokenizer(OwnBackend):
             the raw text (unknown words too) and `token` its readable NFC form; `("</s>", len(text), len(text))` last.
         """
         encoding = self(text, return_offsets_mapping=True, return_special_tokens_mask=True, **kwargs)
-        raw = _raw_positions(text)
         surface = []
         for token_id, (start, end), special in zip(
             encoding["input_ids"], encoding["offset_mapping"], encoding["special_tokens_mask"], strict=True
@@ -282,7 +281,6 @@ class TranslationTokenizer(OwnBackend):
             if special and start == end:
                 surface.append((token, len(text), len(text)))
                 continue
-            start, end = raw[start], raw[end]
             start += len(text[start:end]) - len(text[start:end].lstrip())
             surface.append((unicodedata.normalize("NFC", text[start:end]) or readable_token(token), start, end))
         return surface
@@ -380,21 +378,3 @@ class TranslationTokenizer(OwnBackend):
         if os.path.isfile(target_file):  # left by another tokenizer, it would go to the Hub with this one
             os.remove(target_file)
         return files
-
-
-def _raw_positions(text: str) -> list[int]:
-    """For each character position of NFC(text), and its end, the position in `text` that it came from."""
-    if unicodedata.is_normalized("NFC", text):
-        return list(range(len(text) + 1))
-    positions: list[int] = []
-    begin, cluster = 0, ""
-    for position, character in enumerate(text):
-        composed = unicodedata.normalize("NFC", cluster + character)
-        if cluster and not unicodedata.combining(character):
-            alone = unicodedata.normalize("NFC", cluster)
-            if composed == alone + unicodedata.normalize("NFC", character):
-                positions += [begin] * len(alone)
-                begin, cluster = position, ""
-        cluster += character
-    positions += [begin] * len(unicodedata.normalize("NFC", cluster))
-    return [*positions, len(text)]

@@ -190,14 +190,14 @@ class WordCharacterTokenizer(OwnBackend):
     ) -> BatchEncoding:
         if text_pair is not None:
             raise ValueError("ELMo reads single texts; encode the texts of a pair one by one")
-        text = composed(text)
+        given, text = text, composed(text)
         if is_split_into_words:
             _check_words(text)
         splitting = self._tokenizer
         if is_split_into_words:
             self._tokenizer = self._without_splitting()
         try:
-            encoded = super()._encode_plus(text, None, *args, is_split_into_words=is_split_into_words, **kwargs)
+            encoded = super()._encode_plus(given, None, *args, is_split_into_words=is_split_into_words, **kwargs)
         finally:
             self._tokenizer = splitting
         if self.is_empty_batch(text, is_split_into_words):

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from transformers import BertTokenizer
 
-from hf_attention_zoo.data.question_windows import answer_positions, composed_places, question_windows
+from hf_attention_zoo.data.question_windows import answer_positions, question_windows
 from hf_attention_zoo.evaluation.span_search import best_spans, null_probability
 from hf_attention_zoo.registry import get_architecture
 
@@ -49,13 +50,20 @@ def test_answers_are_found_again_to_the_character(tokenizer: Any, form: str, ans
     assert found == {answer}
 
 
-def test_places_of_composed_characters() -> None:
-    for text in (CONTEXT, "각 á x", ""):
-        apart = unicodedata.normalize("NFD", text)
-        together, places = unicodedata.normalize("NFC", apart), composed_places(apart)
-        assert len(places) == len(together) + 1 and places[-1] == len(apart)
-        for number, letter in enumerate(together):
-            assert unicodedata.normalize("NFC", apart[places[number] : places[number + 1]]) == letter
+def test_tokenizers_of_others_find_decomposed_answers_too() -> None:
+    words = dict.fromkeys(
+        ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "?", "서울은", "수도이다", "cafés", "."]
+    )
+    tokenizer = BertTokenizer(
+        vocab={word: number for number, word in enumerate(words)}, do_lower_case=False, strip_accents=False
+    )
+    context = unicodedata.normalize("NFD", "서울은 수도이다 cafés.")
+    (window,) = question_windows(
+        tokenizer, [unicodedata.normalize("NFD", "who é?")], [context], max_length=40, stride=8
+    )
+    assert [context[slice(*span)] for span in window.spans if span] == [*context[:-1].split(), "."]
+    short = question_windows(tokenizer, [context * 3], ["who"], max_length=40, stride=8, max_question_tokens=2)
+    assert short[0].columns["input_ids"][1:3] == [7, 8]
 
 
 def test_the_best_span_obeys_the_rules(tokenizer: Any) -> None:

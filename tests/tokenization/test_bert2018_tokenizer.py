@@ -4,6 +4,7 @@ import subprocess
 import sys
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pytest
 from transformers import AutoTokenizer, BertTokenizer
@@ -109,6 +110,43 @@ def test_offsets_point_at_the_characters_of_the_text(uncased: BERT2018Tokenizer)
     text = "Café für, 흰 개"
     made = uncased(text, return_offsets_mapping=True)
     assert "".join(text[start:end] for start, end in made["offset_mapping"]) == text.replace(" ", "")
+
+
+def test_offsets_count_the_text_as_it_was_given(uncased: BERT2018Tokenizer) -> None:
+    texts = [unicodedata.normalize("NFD", text) for text in ("한국어 문장은", "Café für, 흰 개", "a e\u0302\u0323x")]
+    plain = [unicodedata.normalize("NFC", text) for text in texts]
+
+    def words(text: str, offsets: Any) -> str:
+        return "".join(text[start:end] for start, end in offsets)
+
+    def whole(text: str) -> str:
+        return text.replace(" ", "")
+
+    for text, alone in zip(texts, uncased(texts, return_offsets_mapping=True)["offset_mapping"], strict=True):
+        assert words(text, alone) == whole(text)
+        assert uncased(text, return_offsets_mapping=True)["offset_mapping"] == alone
+        (row,) = uncased(text, return_offsets_mapping=True, return_tensors="pt")["offset_mapping"].tolist()
+        assert [tuple(span) for span in row] == alone
+    paired = uncased(texts, [plain[0], texts[0], texts[1]], padding=True, return_offsets_mapping=True)
+    for number, (first, second) in enumerate(zip(texts, (plain[0], texts[0], texts[1]), strict=True)):
+        sides = paired.encodings[number].sequence_ids
+        spans = paired["offset_mapping"][number]
+        for side, text in enumerate((first, second)):
+            mine = [span for span, one in zip(spans, sides, strict=True) if one == side]
+            assert words(text, mine) == whole(text)
+    parts = uncased(texts, truncation=True, max_length=4, return_overflowing_tokens=True, return_offsets_mapping=True)
+    for number, text in enumerate(texts):
+        mine = [
+            words(text, spans)
+            for spans, sample in zip(parts["offset_mapping"], parts["overflow_to_sample_mapping"], strict=True)
+            if sample == number
+        ]
+        assert "".join(mine) == whole(text) and len(parts["input_ids"]) > len(texts)
+    split = [text.split() for text in texts]
+    made = uncased(split, is_split_into_words=True, return_offsets_mapping=True)
+    for number, row in enumerate(split):
+        places = zip(made["offset_mapping"][number], made.word_ids(number), strict=True)
+        assert "".join(row[word][slice(*span)] for span, word in places if word is not None) == "".join(row)
 
 
 def test_saved_tokenizers_come_back_in_a_fresh_process(uncased: BERT2018Tokenizer, tmp_path: Path) -> None:

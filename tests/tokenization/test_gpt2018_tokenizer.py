@@ -114,6 +114,44 @@ def test_written_symbols_stay_whole(tok: GPT2018Tokenizer) -> None:
     assert ids[0] == tok.convert_tokens_to_ids("_start_") and tok.delimiter_token_id in ids
 
 
+def test_many_written_symbols_are_read_one_after_the_other(tok: GPT2018Tokenizer) -> None:
+    ids = tok("<unk> dog " * 1500)["input_ids"]
+    assert ids.count(tok.unk_token_id) == 1500 and ids == tok("<unk> dog ")["input_ids"] * 1500
+    other = GPT2018Tokenizer.train(TEXTS, vocab_size=200, text_packages=False)
+    before = other("low<new>low")["input_ids"]
+    other.add_tokens(["<new>"])
+    after = other("low<new>low")["input_ids"]
+    assert after != before and other.convert_tokens_to_ids("<new>") in after
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize(
+    "text",
+    ["A white dog runs…  low--LOW.\n\n New “line”", " 흰 개가_delimiter_ 달린다, İ ΣΑΣ ´x´ ", "\n", "", "so what?"],
+)
+def test_offsets_point_at_the_characters_of_the_text(tok: GPT2018Tokenizer, form: str, text: str) -> None:
+    text = unicodedata.normalize(form, text)
+    made = tok([text, text], return_offsets_mapping=True)
+    for ids, offsets in zip(made["input_ids"], made["offset_mapping"], strict=True):
+        pieces = [piece.removesuffix("</w>") for piece in tok.convert_ids_to_tokens(ids)]
+        for piece, (start, end) in zip(pieces, offsets, strict=True):
+            covered = unicodedata.normalize("NFC", text[start:end])
+            assert start < end and (piece == "<unk>" or piece in "".join(plain_words(covered)) or piece == covered)
+        shown = {place for start, end in offsets for place in range(start, end)}
+        assert all(letter.isspace() for place, letter in enumerate(text) if place not in shown)
+
+
+@needs_packages
+def test_offsets_in_a_mended_text_are_refused() -> None:
+    tok = GPT2018Tokenizer.train(TEXTS, vocab_size=200, text_packages=True)
+    text = "I don't know…"
+    offsets = tok(text, return_offsets_mapping=True)["offset_mapping"]
+    assert "".join(text[start:end] for start, end in offsets if end - start).startswith("Idon't")
+    with pytest.raises(ValueError, match="mended before it was cut"):
+        tok("sch\u00c3\u00b6n", return_offsets_mapping=True)
+    assert tok("sch\u00c3\u00b6n")["input_ids"]
+
+
 def test_missing_packages_are_announced_and_never_replaced_in_silence(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:

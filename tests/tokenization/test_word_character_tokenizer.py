@@ -139,6 +139,8 @@ def test_korean_survives_composed(tok: WordCharacterTokenizer) -> None:
     assert tok(decomposed)["character_ids"] == tok("고양이 sat")["character_ids"]
     assert tok.decode(tok(decomposed)["input_ids"]) == "고양이 sat"
     assert [word.token for word in tok.surface(decomposed)] == ["고양이", "sat"]
+    offsets = tok(decomposed, return_offsets_mapping=True)["offset_mapping"]
+    assert [decomposed[start:end] for start, end in offsets] == decomposed.split()
     assert tok([decomposed.split()], is_split_into_words=True)["input_ids"] == [tok("고양이 sat")["input_ids"]]
 
 
