@@ -67,7 +67,9 @@ def calls() -> dict[str, list[str]]:
 @pytest.fixture(scope="module")
 def plain(calls: dict[str, list[str]], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What each folder gives where the package is installed."""
-    return in_a_fresh_process(f"import hf_attention_zoo\n{USE}TRUST = {{}}{RUN}", calls, tmp_path_factory.mktemp("home"))
+    return in_a_fresh_process(
+        f"import hf_attention_zoo\n{USE}TRUST = {{}}{RUN}", calls, tmp_path_factory.mktemp("home")
+    )
 
 
 @pytest.fixture(scope="module")
