@@ -61,8 +61,10 @@ def evaluate_language(
     }
     model, tokenizer, dataset, given = chosen_data(folder, dataset, given)
     row = get_architecture(model.config.model_type)
-    settings = read_json(Path(folder) / FACTS_FILE).get("objective", {})
-    objective = objective_class(row)(row, **{name: value for name, value in settings.items() if name != "name"})
+    trained = read_json(Path(folder) / FACTS_FILE).get("objective", {})
+    kind = objective_class(row)
+    settings = {**trained, **kind.settings_of(model)}
+    objective = kind(row, **{name: value for name, value in settings.items() if name != "name"})
     named = {
         "column": given["text_column"],
         "text_documents": given["text_documents"],

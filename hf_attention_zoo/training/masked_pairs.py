@@ -262,6 +262,11 @@ class MaskedPairsObjective(Objective):
             )
         self.auto_class = "AutoModelForPreTraining" if self.chosen["next_sentence"] else "AutoModelForMaskedLM"
 
+    @classmethod
+    def settings_of(cls, model: Any) -> dict[str, Any]:
+        onward = model.config.left_to_right
+        return {"left_to_right": onward, "next_sentence": hasattr(model, "next_sentence") and not onward}
+
     def config_fields(self, tokenizer: Any, longest: int) -> dict[str, Any]:
         return {**super().config_fields(tokenizer, longest), "left_to_right": self.chosen["left_to_right"]}
 
@@ -319,7 +324,7 @@ class MaskedPairsObjective(Objective):
             }
             labels, following = batch.pop("labels"), batch.pop("next_sentence_label", None)
             output = model(**batch)
-            logits = output.prediction_logits if following is not None else output.logits
+            logits = output.prediction_logits if "prediction_logits" in output else output.logits
             chosen = labels != -100
             scores, wanted = logits[chosen].float(), labels[chosen]
             loss = functional.cross_entropy(scores, wanted, reduction="sum")

@@ -50,6 +50,11 @@ class Objective(ABC):
         self.row = row
         self.chosen: dict[str, Any] = {**self.settings, **settings}
 
+    @classmethod
+    def settings_of(cls, model: Any) -> dict[str, Any]:
+        """Settings that a model shows by what it is, whether or not a file tells how it was trained."""
+        return {}
+
     def train_tokenizer(self, documents: Iterable[Document], **options: Any) -> Any:
         """A tokenizer learnt from the sentences, read once.
 

@@ -10,6 +10,7 @@ from transformers import AutoModelForCausalLM, AutoModelForPreTraining, AutoToke
 
 from hf_attention_zoo.data.documents import read_documents
 from hf_attention_zoo.evaluation.language_evaluation import evaluate_language, summary
+from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.training.entry_point import TrainingResult, run_training
 from hf_attention_zoo.training.output_folder import TrainingStopped
 from hf_attention_zoo.training.pretraining_entry import pretraining_plan
@@ -104,6 +105,29 @@ def test_pretrained_models_serve_their_pipelines_and_are_scored(run_arguments: A
     results, trigram = metrics["results"], metrics["baselines"]["3-gram"]
     assert results["perplexity_per_word"] > results["perplexity"] > trigram["perplexity"] > 1
     assert "perplexity" in summary(metrics)
+
+
+@pytest.mark.parametrize(
+    ("auto", "onward", "results"),
+    [
+        ("AutoModelForMaskedLM", False, {"masked_perplexity"}),
+        ("AutoModelForPreTraining", False, {"masked_perplexity", "next_sentence_accuracy"}),
+        ("AutoModelForMaskedLM", True, {"perplexity"}),
+        ("AutoModelForPreTraining", True, {"perplexity"}),
+    ],
+)
+def test_models_of_unknown_training_are_scored_for_what_they_are(
+    text_folder: Path, tmp_path: Path, auto: str, onward: bool, results: set[str]
+) -> None:
+    row = get_architecture("bert2018")
+    documents = read_documents(text_folder)
+    tokenizer = row.tokenizer_class.train((line for document in documents for line in document), vocab_size=300)
+    fields = {**row.tiny_config().to_diff_dict(), "vocab_size": len(tokenizer), "left_to_right": onward}
+    row.model_classes[auto](row.config_class(**fields)).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    found = evaluate_language(tmp_path, dataset=str(text_folder), max_documents=4, length=32, baselines=False)
+    names = {"masked_perplexity", "perplexity", "next_sentence_accuracy"}
+    assert names & set(found["results"]) == results
 
 
 def test_left_to_right_without_pairs_is_a_masked_lm(run_arguments: Arguments, tmp_path: Path) -> None:
