@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from datasets import Dataset
 
-from hf_attention_zoo.training.fine_tuning import cut_at_positions, special_ids, write_as_task
+from hf_attention_zoo.training.fine_tuning import add_symbol_rows, cut_at_positions, special_ids, write_as_task
 from hf_attention_zoo.training.held_out_trainer import HeldOutTrainer
 from hf_attention_zoo.training.split_choice import training_and_validation
 from hf_attention_zoo.training.task_table import EncodedData, TrainingTask
@@ -70,6 +70,7 @@ class FineTunedTask(TrainingTask):
         return {**special_ids(tokenizer, self.row.config_class), **self.head_fields()}
 
     def prepare_model(self, model: Any, tokenizer: Any, rows: Any) -> None:
+        add_symbol_rows(model, tokenizer)
         cut_at_positions(tokenizer, model.config, self.plan.training)
 
     def encode(self, train: Dataset, validation: Dataset | None, tokenizer: Any) -> EncodedData:

@@ -5,14 +5,26 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from hf_attention_zoo.tokenization.special_tokens import TASK_TOKENS
+
 # Ids that a config may name, and the tokenizer's names for them.
 SPECIAL_IDS = ("pad_token_id", "delimiter_token_id")
 
 
 def write_as_task(tokenizer: Any) -> None:
-    """Let a tokenizer that also continues texts write them as tasks (GPT)."""
+    """Let a tokenizer that also continues texts write them as tasks (GPT); symbols that a release lacks are added."""
     if hasattr(tokenizer, "use_task_format"):
-        tokenizer.use_task_format()
+        tokenizer.add_task_symbols().use_task_format()
+
+
+def add_symbol_rows(model: Any, tokenizer: Any) -> None:
+    """Rows for the symbols of tasks in a model that knows all of the tokenizer but them (a converted GPT)."""
+    if not hasattr(tokenizer, "add_task_symbols"):
+        return
+    new = range(model.get_input_embeddings().num_embeddings, len(tokenizer))
+    symbols = {tokenizer.pad_token, *TASK_TOKENS.values()}
+    if new and symbols.issuperset(tokenizer.convert_ids_to_tokens(list(new))):
+        tokenizer.add_task_symbols(model)
 
 
 def special_ids(tokenizer: Any, config_class: type[Any]) -> dict[str, Any]:

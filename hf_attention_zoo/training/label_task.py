@@ -9,7 +9,7 @@ from hf_attention_zoo.data.labelled import load_labelled
 from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL, LabelInfo, label_info_of
 from hf_attention_zoo.evaluation.label_scoring import MAIN_METRIC
 from hf_attention_zoo.evaluation.saved_model import saved_auto_class
-from hf_attention_zoo.training.fine_tuning import cut_at_positions, special_ids, write_as_task
+from hf_attention_zoo.training.fine_tuning import add_symbol_rows, cut_at_positions, special_ids, write_as_task
 from hf_attention_zoo.training.label_encoding import drop_long_texts, encode_labelled, longest_first, raw_texts
 from hf_attention_zoo.training.label_trainer import ZooLabelTrainer
 from hf_attention_zoo.training.split_choice import training_and_validation
@@ -77,6 +77,7 @@ class LabelTask(TrainingTask):
     def prepare_model(self, model: Any, tokenizer: Any, rows: Dataset) -> None:
         from hf_attention_zoo.training.vector_start import start_from_word_vectors
 
+        add_symbol_rows(model, tokenizer)
         cut_at_positions(tokenizer, model.config, self.plan.training)
         found = label_info_of(model.config)
         if found.num_labels != self.labels.num_labels:

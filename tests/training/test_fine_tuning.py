@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from training_runs import check_two_processes, train
-from transformers import AutoModel, AutoTokenizer, pipeline
+from transformers import AutoConfig, AutoModel, AutoTokenizer, pipeline
 
 from hf_attention_zoo.data.question_windows import question_windows
 from hf_attention_zoo.evaluation.choice_evaluation import evaluate_chooser
@@ -194,6 +194,30 @@ def test_pairs_for_gpt_are_written_in_its_task_format(task_run: Arguments, tmp_p
     assert metrics["dataset"]["rows"] == 12
     classify = pipeline("text-classification", model=str(tmp_path / "run"))
     assert classify({"text": "a dog came", "text_pair": "the dog went"})["label"] in ("other", "same")
+
+
+@pytest.mark.parametrize(("kind", "task"), [("pairs", "text-classification"), ("choices", "multiple-choice")])
+def test_a_release_without_symbols_for_tasks_gets_them(
+    task_run: Arguments, tmp_path: Path, kind: str, task: str
+) -> None:
+    row = get_architecture("gpt2018")
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    pieces = {piece: number for number, piece in enumerate(["<unk>", *letters, *(f"{one}</w>" for one in letters)])}
+    tokenizer = row.tokenizer_class.from_pieces(pieces, [], text_packages=False)
+    fields = {**row.tiny_config().to_diff_dict(), "vocab_size": len(tokenizer)}
+    given = row.model_classes["AutoModelForCausalLM"](row.config_class(**fields))
+    given.save_pretrained(tmp_path / "release")
+    tokenizer.save_pretrained(tmp_path / "release")
+    flags = ("--model", str(tmp_path / "release"), "--learning_rate", "0.0", "--num_train_epochs", "1")
+    arguments = task_run(kind, *flags, "--task", task, model="gpt2018")
+    place = arguments.index("--config.hidden_size")
+    train([*arguments[:place], *arguments[place + len(SIZES["gpt2018"]) :]])
+    config = AutoConfig.from_pretrained(tmp_path / "run")
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "run")
+    assert len(tokenizer) == len(pieces) + 4 == config.vocab_size and tokenizer.task_format
+    assert (config.pad_token_id, config.delimiter_token_id) == (tokenizer.pad_token_id, tokenizer.delimiter_token_id)
+    table = AutoModel.from_pretrained(tmp_path / "run").get_input_embeddings().weight
+    assert torch.equal(table[:-4], given.get_input_embeddings().weight) and (table[-4:].std(1) > 0).all()
 
 
 @pytest.mark.parametrize(
