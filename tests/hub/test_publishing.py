@@ -160,6 +160,7 @@ def test_what_training_leaves_behind_stays_at_home(online: LoopbackHub, checkpoi
         "training_args.bin",
         ".env",
         "optimizer.pt",
+        "carried_state_0_of_1.safetensors",
     ):
         (checkpoint / name).parent.mkdir(exist_ok=True)
         (checkpoint / name).write_bytes(b"\x80")
@@ -169,7 +170,7 @@ def test_what_training_leaves_behind_stays_at_home(online: LoopbackHub, checkpoi
     pushed = set(online.files("ada/model"))
     assert "pictures/one.png" in pushed
     assert not any(
-        word in name for name in pushed for word in ("checkpoint", "runs", "training_args", ".env", "optim")
+        word in name for name in pushed for word in ("checkpoint", "runs", "training_args", ".env", "optim", "carried")
     )
 
 
