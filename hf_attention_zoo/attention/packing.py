@@ -18,6 +18,11 @@ from torch.autograd.function import once_differentiable
 LEAST_SHARE = 0.04  # of pads, below which moving tokens costs more than computing the pads
 
 
+def is_recorded() -> bool:
+    """Whether a graph is being compiled, exported or traced, which must not depend on where pads stand."""
+    return torch.compiler.is_compiling() or torch.jit.is_tracing()
+
+
 def _gather(vectors: Tensor, index: Tensor) -> Tensor:
     return vectors.flatten(0, 1).index_select(0, index)
 
@@ -78,7 +83,7 @@ class Packing:
         Args:
             by_length: pack the shortest row first, so that rows of one length are neighbours.
         """
-        if mask is None or torch.compiler.is_compiling():
+        if mask is None or is_recorded():
             return None
         if not by_length:
             index = mask.flatten().nonzero()[:, 0]

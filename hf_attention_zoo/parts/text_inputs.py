@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hf_attention_zoo.attention.packing import is_recorded
 from hf_attention_zoo.recurrent.seq2seq_inputs import one_of
 
 
@@ -38,14 +39,14 @@ def check_same_shape(shape: tuple[int, ...], **tensors: Tensor | None) -> None:
 
 def token_order(real: Tensor) -> Tensor | None:
     """Each token's number in its row, (B, S) -> (B, S); None where tokens come first in all rows, as they are then."""
-    if not torch.compiler.is_compiling() and not bool((real[:, 1:] & ~real[:, :-1]).any()):
+    if not is_recorded() and not bool((real[:, 1:] & ~real[:, :-1]).any()):
         return None
     return (real.cumsum(1) - 1).clamp(min=0)
 
 
 def check_positions(last: int | Tensor, limit: int) -> None:
     """So many positions have a row in the table of positions, or ValueError."""
-    if not torch.compiler.is_compiling() and int(last) > limit:
+    if not is_recorded() and int(last) > limit:
         raise ValueError(
             f"{int(last)} positions were asked for, but the model has {limit} (max_position_embeddings); cut the "
             "texts, for example with truncation=True and max_length, or split them"

@@ -44,6 +44,7 @@ def release_factor(name: str, warmup: int, total: int) -> Callable[[int], float]
         share = min(1.0, done / max(1, total))
         if name == "gpt_linear":
             return rise * linear_fall(share)
-        return rise if done < warmup else _FALLS[name](share)
+        rising = done <= warmup if name == "gpt_cosine" else done < warmup  # x <= w in opt.py, < in optimization.py
+        return rise if rising else _FALLS[name](share)
 
     return factor

@@ -330,6 +330,21 @@ def test_an_exported_program_does_not_depend_on_where_pads_stand(head: Head) -> 
         check_equal(value, tensor, tolerance=1e-5)
 
 
+def test_a_traced_program_does_not_depend_on_where_pads_stand(head: Head) -> None:
+    model, given = head.model(torch.float32), head.batch()
+    model.config.use_cache = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = torch.jit.trace(model, example_kwarg_inputs=given, strict=False, check_trace=False)
+    other = head.batch((3, 10, 1))
+    mask = other["attention_mask"].bool()
+    made = program(**other)
+    for name, tensor in outputs(model, other).items():
+        value = made[name]
+        value = value[mask] if value.shape[:2] == mask.shape and mask.ndim == 2 else value
+        check_equal(value, tensor, tolerance=1e-5)
+
+
 def test_wrong_inputs_say_what_came_and_what_to_do(head: Head) -> None:
     model, given = head.model(), head.batch()
     ids, mask = given["input_ids"], given["attention_mask"]

@@ -72,6 +72,7 @@ def test_schedules_fall_from_the_first_step() -> None:
     linear = release_factor("bert_linear", 10, 100)
     assert [linear(done) for done in (0, 5, 9, 10, 50, 100)] == pytest.approx([0, 0.5, 0.9, 0.9, 0.5, 0])
     cosine = release_factor("gpt_cosine", 10, 100)
+    assert cosine(10) == 1.0 and cosine(11) == pytest.approx(0.5 * (1 + math.cos(0.11 * math.pi)))
     assert cosine(50) == pytest.approx(0.5) and cosine(100) == pytest.approx(0.0) and cosine(9) == 0.9
     both = release_factor("gpt_linear", 10, 100)
     assert both(5) == pytest.approx(0.5 * 0.95)
