@@ -1,7 +1,7 @@
 """Reading rows from local files, one at a time and with their place, so that a bad row can be named.
 
-Formats: JSON lines (`.jsonl`, `.json`), a JSON array of objects (`.json`), CSV and TSV with a header line, Parquet,
-and parallel text (two files with a sentence per line). All but Parquet may be packed with gzip or xz.
+Formats: JSON lines (`.jsonl`, `.json`), a JSON array of objects or one object (`.json`), CSV and TSV with a header
+line, Parquet, and parallel text (two files with a sentence per line). All but Parquet may be packed with gzip or xz.
 """
 
 from __future__ import annotations
@@ -165,6 +165,7 @@ def _read_json(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         if first == "[":
             yield from _read_json_array(path, stream)
             return
+        begun = False
         for number, line in enumerate(_lines(stream), 1):
             if not line.strip():
                 continue
@@ -172,10 +173,24 @@ def _read_json(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
             try:
                 row = json.loads(line)
             except json.JSONDecodeError as error:
-                raise ValueError(
-                    f"{place} is not JSON ({error}); expected one object per line, or one array of objects"
-                ) from error
+                whole = None if begun or first != "{" else _whole_object(stream)
+                if whole is None:
+                    raise ValueError(
+                        f"{place} is not JSON ({error}); expected one object per line, or one array of objects"
+                    ) from error
+                yield str(path), whole
+                return
+            begun = True
             yield place, _object(row, place)
+
+
+def _whole_object(stream: TextIO) -> dict[str, Any] | None:
+    """The one object that a file holds over several lines, such as a printed SQuAD file; None if it holds others."""
+    stream.seek(0)
+    try:
+        return json.load(stream)
+    except json.JSONDecodeError:
+        return None
 
 
 def _read_json_array(path: Path, stream: TextIO) -> Iterator[tuple[str, Mapping[str, Any]]]:

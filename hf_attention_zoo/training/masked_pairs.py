@@ -289,9 +289,16 @@ class MaskedPairsObjective(Objective):
         cache_dir: str | Path,
     ) -> MaskedPairStream:
         store = build_token_store(documents, tokenizer, cache_dir)
-        if store.num_documents < 2 and self.chosen["next_sentence"]:
-            raise ValueError("the second texts come from other documents, but there is one document only; give more")
+        self._check_documents(store, "training")
         return MaskedPairStream(store, tokenizer, self.chosen, seed=seed, batch_size=batch_size, phases=phases)
+
+    def _check_documents(self, store: TokenStore, said: str) -> None:
+        if self.chosen["next_sentence"] and store.num_documents < 2:
+            raise ValueError(
+                f"the second texts come from other documents, but the {said} text is one document only; in .txt files "
+                "part documents by blank lines, or give several files with --text_documents file; or learn from "
+                "single texts with --objective.next_sentence False"
+            )
 
     def collator(self, tokenizer: Any) -> Callable[[list[dict[str, Any]]], dict[str, Any]]:
         return PaddingCollator(tokenizer.pad_token_id)
@@ -300,6 +307,7 @@ class MaskedPairsObjective(Objective):
         """One pass over held-out documents, always with the same draws."""
         with tempfile.TemporaryDirectory() as folder:
             store = build_token_store(documents, tokenizer, folder)
+            self._check_documents(store, "held-out")
             stream = MaskedPairStream(store, tokenizer, self.chosen, seed=0, batch_size=1, phases=[Phase(length)])
             described = sorted(stream.descriptions(0, length))
             return [stream.make(one, stream.random(1, number)) for number, one in enumerate(described)]

@@ -94,11 +94,12 @@ class RunPlan:
             "config": self.config,
             "tokenizer_settings": self.tokenizer,
             "objective": self.objective,
+            "phases": self._phases(),
             "seed": training.seed,
             "max_tokens_per_batch": training.max_tokens_per_batch,
             "pool_batches": training.pool_batches,
             "pool_order": training.pool_order if training.pool_batches else DEFAULT_POOL_ORDER,
-            "global_batch": training.train_batch_size * training.gradient_accumulation_steps * training.world_size,
+            "global_batch": self._batch(),
             "optimizer": training.optimizer or str(training.optim),
             "learning_rate": training.learning_rate,
         }
@@ -110,7 +111,19 @@ class RunPlan:
             "data": {name: value for name, value in data.items() if name not in EVALUATION_FIELDS},
             "objective": {},
             "pool_order": DEFAULT_POOL_ORDER,
+            "phases": self._phases(),  # what an earlier release had cannot be known
         }
+
+    def _phases(self) -> list[list[int | None]] | None:
+        """Tokens and examples of each part of a pre-training: other steps would move the bound between two."""
+        if not hasattr(self.data, "phases"):
+            return None
+        return [[part.length, part.examples] for part in self.data.phases(self.training.max_steps, self._batch())]
+
+    def _batch(self) -> int:
+        """Examples of an update, of all processes."""
+        training = self.training
+        return training.train_batch_size * training.gradient_accumulation_steps * training.world_size
 
 
 def _names(cls: type) -> set[str]:

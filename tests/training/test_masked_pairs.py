@@ -142,7 +142,10 @@ def test_cutting_keeps_the_shorter_text_while_the_other_is_longer() -> None:
 
 
 def test_one_document_is_not_enough(tokenizer: Any, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="one document only"):
+    with pytest.raises(ValueError, match=r"training text is one document only.*--text_documents file"):
         MaskedPairsObjective(ROW).dataset(
             [["a package"]], tokenizer, seed=0, batch_size=2, phases=[Phase(32)], cache_dir=tmp_path
         )
+    with pytest.raises(ValueError, match="held-out text is one document only"):
+        MaskedPairsObjective(ROW).held_out(tokenizer, [["a package", "a library"]], 32)
+    assert MaskedPairsObjective(ROW, next_sentence=False).held_out(tokenizer, [["a package", "a library"]], 32)

@@ -107,6 +107,13 @@ def test_pretrained_models_serve_their_pipelines_and_are_scored(run_arguments: A
     assert "perplexity" in summary(metrics)
 
 
+def test_other_steps_would_move_the_second_phase(run_arguments: Arguments) -> None:
+    with pytest.raises(TrainingStopped):
+        pretrain(run_arguments("--eval_strategy", "no"), StopAt(2))
+    with pytest.raises(ValueError, match=r"started differently \(phases: \[\[32, 28\], .* then, \[\[32, 56\], .* now"):
+        pretrain(run_arguments("--eval_strategy", "no", "--max_steps", "16"))
+
+
 @pytest.mark.parametrize(
     ("auto", "onward", "results"),
     [
