@@ -60,7 +60,7 @@ class DocumentSource:
             sentences. Left out, it is looked for.
         text_documents: in plain text, "blank_line" (documents stand between blank lines, and each line is a sentence
             or a paragraph) or "file" (each file is one document, blank lines part its paragraphs, and the lines of a
-            paragraph belong together).
+            paragraph belong together). A file without blank lines is one document either way, and is held whole.
         language: code that guides the splitting into sentences where the text is not split yet.
         dataset_config: configuration of a Hub data set.
         skip: leave out so many documents first.

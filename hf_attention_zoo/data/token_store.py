@@ -1,7 +1,7 @@
 """Encoded text on disk: ids of all documents in one file, with the bounds of sentences and documents beside it.
 
 A corpus is encoded once, in passing, and read from the files piece by piece, so that neither needs memory for more
-than some documents at a time, whatever the size of the corpus. Any document can be reached at once, which the random
+than the document at hand, whatever the size of the corpus. Any document can be reached at once, which the random
 second texts of BERT need.
 """
 
@@ -13,7 +13,6 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from io import FileIO
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,8 @@ import numpy as np
 from hf_attention_zoo.data.documents import Document, DocumentSource
 
 TOKENS, SENTENCES, DOCUMENTS, STATE = "tokens.bin", "sentences.bin", "documents.bin", "store.json"
-# Documents that are encoded together.
-_CHUNK = 512
+# Characters that are encoded together: the tokenizer needs some hundred times as many bytes while it does so.
+_CHUNK = 2**18
 
 
 class TokenStore:
@@ -125,22 +124,20 @@ def build_token_store(documents: Iterable[Document], tokenizer: Any, folder: str
         )
         bounds_file.write(np.zeros(1, np.int64).tobytes())
         documents_file.write(np.zeros(1, np.int64).tobytes())
+        begun = 0  # first sentence of the document at hand
         for chunk in _chunks(documents):
-            lengths, ends = [], []
-            encoded = iter(encode_sentences(tokenizer, [sentence for document in chunk for sentence in document]))
-            for document in chunk:
-                before = len(lengths)
-                for ids in islice(encoded, len(document)):
-                    if ids:
-                        ids_file.write(np.asarray(ids, kind).tobytes())
-                        lengths.append(len(ids))
-                if len(lengths) > before:
-                    ends.append(len(lengths))
-            if not lengths:
-                continue
-            bounds_file.write((tokens + np.cumsum(lengths, dtype=np.int64)).tobytes())
-            documents_file.write((sentences + np.asarray(ends, np.int64)).tobytes())
-            tokens, sentences, texts = tokens + sum(lengths), sentences + len(lengths), texts + len(ends)
+            bounds, ends = [], []
+            for ids, (_, is_last) in zip(encode_sentences(tokenizer, [one for one, _ in chunk]), chunk, strict=True):
+                if ids:
+                    ids_file.write(np.asarray(ids, kind).tobytes())
+                    tokens += len(ids)
+                    sentences += 1
+                    bounds.append(tokens)
+                if is_last and sentences > begun:
+                    ends.append(sentences)
+                    begun, texts = sentences, texts + 1
+            bounds_file.write(np.asarray(bounds, np.int64).tobytes())
+            documents_file.write(np.asarray(ends, np.int64).tobytes())
     if not tokens:
         raise ValueError("the documents hold no text; check that the column and the split are the right ones")
     state = {"identity": identity, "kind": kind.name, "documents": texts, "sentences": sentences, "tokens": tokens}
@@ -173,7 +170,16 @@ def read_state(folder: Path) -> dict[str, Any] | None:
         return None
 
 
-def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    stream = iter(documents)
-    while chunk := list(islice(stream, _CHUNK)):
+def _chunks(documents: Iterable[Document]) -> Iterator[list[tuple[str, bool]]]:
+    """Sentences of about so many characters, each with whether it is the last of its document."""
+    chunk: list[tuple[str, bool]] = []
+    size = 0
+    for document in documents:
+        for number, sentence in enumerate(document, 1):
+            chunk.append((sentence, number == len(document)))
+            size += len(sentence)
+            if size >= _CHUNK:
+                yield chunk
+                chunk, size = [], 0
+    if chunk:
         yield chunk
