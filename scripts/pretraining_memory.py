@@ -2,6 +2,7 @@
 
     python scripts/pretraining_memory.py                  # 1, 4 and 16 copies of the validation split of lm_debian
     python scripts/pretraining_memory.py --copies 1 64 --examples 20000
+    python scripts/pretraining_memory.py --long           # without bounds between documents
 
 For each size a process of its own writes the text to a file, encodes it and reads examples of BERT's objective. It
 prints the process's own memory (anonymous pages; what the system keeps of files can be given back at any time) before
@@ -42,19 +43,25 @@ def watched(stream: Any, every: int) -> float:
     return max(highest, own_memory())
 
 
-class Watched(DocumentSource):
-    """Documents that look at the memory while they are read."""
+class Watched:
+    """A tokenizer that looks at the memory while it holds what it made."""
 
-    highest = 0.0
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer, self.highest = tokenizer, own_memory()
 
-    def __iter__(self) -> Any:
-        for number, document in enumerate(super().__iter__()):
-            if number % 1000 == 0:
-                Watched.highest = max(Watched.highest, own_memory())
-            yield document
+    def __len__(self) -> int:
+        return len(self.tokenizer)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.tokenizer, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        made = self.tokenizer(*args, **kwargs)
+        self.highest = max(self.highest, own_memory())
+        return made
 
 
-def measure(copies: int, examples: int, length: int) -> None:
+def measure(copies: int, examples: int, length: int, long: bool) -> None:
     """Write, encode and read a corpus of so many copies; prints a row."""
     row = get_architecture("bert2018")
     with tempfile.TemporaryDirectory() as folder:
@@ -62,15 +69,17 @@ def measure(copies: int, examples: int, length: int) -> None:
         with text.open("w", encoding="utf-8") as file:
             for _ in range(copies):
                 for document in read_documents("lm_debian", split="validation"):
-                    file.write("\n".join(document) + "\n\n")
-        source = Watched(text)
+                    file.write("\n".join(document) + ("\n" if long else "\n\n"))
+            file.write("\nthe end\n")  # one more document
+        source = DocumentSource(text)
         lines = (line for document in islice(source, 700) for line in document)
         tokenizer = row.tokenizer_class.train(lines, vocab_size=2000)
-        Watched.highest = before = own_memory()
+        before = own_memory()
+        watched_tokenizer = Watched(tokenizer)
         started = time.monotonic()
-        store = build_token_store(source, tokenizer, Path(folder) / "store")
+        store = build_token_store(source, watched_tokenizer, Path(folder) / "store")
         seconds = time.monotonic() - started
-        encoding = max(Watched.highest, own_memory())
+        encoding = max(watched_tokenizer.highest, own_memory())
         objective = MaskedPairsObjective(row)
         stream = MaskedPairStream(store, tokenizer, objective.chosen, seed=0, batch_size=32, phases=[Phase(length)])
         reading = watched(islice(stream, examples), 200)
@@ -87,11 +96,12 @@ def main() -> None:
     parser.add_argument("--copies", type=int, nargs="+", default=[1, 4, 16])
     parser.add_argument("--examples", type=int, default=5000)
     parser.add_argument("--length", type=int, default=128)
+    parser.add_argument("--long", action="store_true", help="all copies are one document, which is held whole")
     chosen = parser.parse_args()
     print("copies text (MB)  documents       tokens  before  encoding  reading  seconds")
     context = multiprocessing.get_context("spawn")
     for copies in chosen.copies:
-        process = context.Process(target=measure, args=(copies, chosen.examples, chosen.length))
+        process = context.Process(target=measure, args=(copies, chosen.examples, chosen.length, chosen.long))
         process.start()
         process.join()
         if process.exitcode:
