@@ -331,19 +331,15 @@ class BidirectionalWordsObjective(Objective):
         """Kneser-Ney models of one to four words on the same targets: sentences from left to right and back.
 
         Each learns its direction from all documents, sees no word beyond its sentence, and counts the same unknown
-        words as `<UNK>`; sentences longer than `length` are cut as for the model.
+        words as `<UNK>`; sentences longer than `length` are cut as for the model, those that are learnt from, too.
         """
 
-        def rows(texts: Iterable[Document], longest: int | None) -> list[np.ndarray]:
+        def rows(texts: Iterable[Document]) -> list[np.ndarray]:
             ids = (one for document in texts for one in encode_sentences(tokenizer, document) if one)
-            pieces = (
-                one[first : first + (longest or len(one))]
-                for one in ids
-                for first in range(0, len(one), longest or len(one))
-            )
+            pieces = (one[first : first + length] for one in ids for first in range(0, len(one), length))
             return [np.array([tokenizer.bos_token_id, *piece, tokenizer.eos_token_id]) for piece in pieces]
 
-        learnt, held = rows(documents, None), rows(held_out, length)
+        learnt, held = rows(documents), rows(held_out)
         found = {}
         for order in (1, 2, 3, 4):
             sides = []

@@ -360,17 +360,14 @@ class MaskedPairsObjective(Objective):
     ) -> dict[str, dict[str, float]]:
         """Kneser-Ney models of one to three tokens at the same predicted places, with the text before them unhidden.
 
-        They see what is hidden from the model before a place, and nothing behind it.
+        They see what is hidden from the model before a place, and nothing behind it. Beside a model that reads from
+        left to right they learn from rows as it does, [CLS], some sentences and [SEP], for which [SEP] is a target.
         """
-        texts = [
-            np.array([one for ids in encode_sentences(tokenizer, document) for one in ids], dtype=np.int64)
-            for document in documents
-        ]
+        texts = list(self._rows(tokenizer, documents, length))
         rows = []
         for example in self.held_out(tokenizer, held_out, length):
             if self.chosen["left_to_right"]:
-                ids, wanted = example["input_ids"][1:], np.ones(len(example["input_ids"]) - 1, dtype=bool)
-                rows.append((ids, wanted))
+                rows.append((example["input_ids"], np.arange(len(example["input_ids"])) > 0))
                 continue
             whole = np.where(example["labels"] != -100, example["labels"], example["input_ids"])
             for kind in (0, 1):
@@ -384,3 +381,15 @@ class MaskedPairsObjective(Objective):
             logs = np.concatenate([model.log_probabilities(ids)[wanted] for ids, wanted in rows])
             found[f"{order}-gram"] = {"loss": -float(logs.mean()), kind: math.exp(-float(logs.mean()))}
         return found
+
+    def _rows(self, tokenizer: Any, documents: Iterable[Document], length: int) -> Iterator[np.ndarray]:
+        """What n-grams learn from: whole documents, or the rows of a pass in full, with their ends."""
+        if not self.chosen["left_to_right"]:
+            for document in documents:
+                yield np.array([one for ids in encode_sentences(tokenizer, document) for one in ids], dtype=np.int64)
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            store = build_token_store(documents, tokenizer, folder)
+            stream = MaskedPairStream(store, tokenizer, self.chosen, seed=0, batch_size=1, phases=[Phase(length)])
+            for row in stream.descriptions(0, length):
+                yield np.array([stream.cls, *store.sentence_ids(row.document, row.first, row.last), stream.sep])

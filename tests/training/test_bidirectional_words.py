@@ -215,6 +215,9 @@ def test_baselines_count_the_same_targets_in_both_directions(tokenizer: WordChar
     for row in found.values():
         sides = row["forward_perplexity"] * row["backward_perplexity"]
         assert row["perplexity"] == pytest.approx(sides**0.5) == pytest.approx(math.exp(row["loss"]))
+    sentence = " ".join(DOCUMENTS[0][0].split()[:4])
+    same = objective.baselines(tokenizer, [[sentence] * 40], [[sentence]], length=2)
+    assert same["2-gram"]["perplexity"] < 2  # where sentences are cut is learnt, too
 
 
 @pytest.mark.parametrize("batching", ["bucketed", "contiguous"])

@@ -141,6 +141,13 @@ def test_cutting_keeps_the_shorter_text_while_the_other_is_longer() -> None:
     assert (np.diff(one) == 1).all()
 
 
+def test_n_grams_beside_a_model_of_next_tokens_learn_where_rows_end(tokenizer: Any) -> None:
+    text = [["this package provides"] for _ in range(40)]
+    objective = MaskedPairsObjective(ROW, left_to_right=True, next_sentence=False)
+    found = objective.baselines(tokenizer, text, text[:2], length=32)
+    assert found["2-gram"]["perplexity"] < 1.5 and found["3-gram"]["perplexity"] < 1.5
+
+
 def test_one_document_is_not_enough(tokenizer: Any, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"training text is one document only.*--text_documents file"):
         MaskedPairsObjective(ROW).dataset(
