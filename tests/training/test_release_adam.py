@@ -2,13 +2,17 @@
 
 import math
 from copy import deepcopy as copy_of
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from hf_attention_zoo.registry import get_architecture
+from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.historical_adam import BERTAdam, GPTAdam
 from hf_attention_zoo.training.release_schedules import release_factor
+from hf_attention_zoo.training.zoo_trainer import ZooTrainer
 
 
 def by_formula(kind: type, value: float, gradients: list[float], lr: float, eps: float, decay: float) -> float:
@@ -47,6 +51,34 @@ def test_the_first_update_of_bert_is_three_times_as_large() -> None:
         kind([weight], lr=1.0, eps=1e-12, weight_decay=0.0).step()
         steps.append(-weight.item())
     assert steps == pytest.approx([0.1 / math.sqrt(0.001), 1.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "auto", "optimizer"),
+    [
+        ("bert2018", "AutoModelForPreTraining", "bert_adam"),
+        ("bert2018", "AutoModelForMultipleChoice", None),
+        ("gpt2018", "AutoModelForCausalLM", "gpt_adam"),
+        ("gpt2018", "AutoModelForMultipleChoice", None),
+    ],
+)
+def test_norms_and_biases_do_not_decay_and_tables_do(
+    tmp_path: Path, name: str, auto: str, optimizer: str | None
+) -> None:
+    row = get_architecture(name)
+    args = ZooTrainingArguments(
+        output_dir=str(tmp_path), optimizer=optimizer, weight_decay=0.01, use_cpu=True, report_to=[]
+    )
+    model = row.model_classes[auto](row.tiny_config())
+    trainer = ZooTrainer(model=model, args=args)
+    trainer.create_optimizer()
+    groups = trainer.optimizer.param_groups
+    decays = {id(p): group["weight_decay"] for group in groups for p in group["params"]}
+    assert len(decays) == sum(len(group["params"]) for group in groups) == len(list(model.parameters()))
+    for field, parameter in model.named_parameters():
+        plain = field.endswith("bias") or "norm" in field
+        assert plain == (parameter.ndim == 1), field
+        assert decays[id(parameter)] == (0.0 if plain else 0.01), field
 
 
 def test_a_state_survives_saving() -> None:
