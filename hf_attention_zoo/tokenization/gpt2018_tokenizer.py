@@ -82,8 +82,8 @@ class GPT2018Tokenizer(OwnBackend):
                 "other rules would give other ids: pip install 'hf_attention_zoo[gpt]'"
             )
         self.text_packages, self.task_format = text_packages, task_format
-        self._symbols: re.Pattern[str] | None = None  # what is written as it stands, found when it is needed
         super().__init__(*args, text_packages=text_packages, task_format=task_format, **kwargs)
+        self._symbols = self._any_symbol()
 
     @classmethod
     def train(
@@ -252,20 +252,21 @@ class GPT2018Tokenizer(OwnBackend):
 
     def _around_symbols(self, text: str) -> Iterator[tuple[str, bool]]:
         """Words of a text and the symbols written in it, such as `_delimiter_`, which stay whole; True with these."""
-        if self._symbols is None:
-            # of symbols that begin at one place the one that was added first
-            symbols = [re.escape(token) for token in self.get_added_vocab() if token]
-            self._symbols = re.compile(f"({'|'.join(symbols)})") if symbols else re.compile("(?!)()")
         for number, part in enumerate(self._symbols.split(text)):
             if number % 2:
                 yield part, True
             else:
                 yield from ((word, False) for word in self.words(part))
 
-    def __getstate__(self) -> dict[str, Any]:
-        """What was only found again is no part of a copy, nor of the keys of data caches."""
-        return {**self.__dict__, "_symbols": None}
-
     def _add_tokens(self, *args: Any, **kwargs: Any) -> int:
-        self._symbols = None
-        return super()._add_tokens(*args, **kwargs)
+        added = super()._add_tokens(*args, **kwargs)
+        self._symbols = self._any_symbol()
+        return added
+
+    def _any_symbol(self) -> re.Pattern[str]:
+        """What is written as it stands; of symbols that begin at one place the one that was added first.
+
+        Made when symbols are added and not when a text is read: the state of a tokenizer is a key of data caches.
+        """
+        symbols = [re.escape(token) for token in self.get_added_vocab() if token]
+        return re.compile(f"({'|'.join(symbols)})" if symbols else "(?!)()")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from datasets.fingerprint import Hasher
 from transformers import AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
@@ -122,6 +123,9 @@ def test_many_written_symbols_are_read_one_after_the_other(tok: GPT2018Tokenizer
     other.add_tokens(["<new>"])
     after = other("low<new>low")["input_ids"]
     assert after != before and other.convert_tokens_to_ids("<new>") in after
+    key = Hasher.hash(other)
+    other("a _start_ dog")
+    assert Hasher.hash(other) == key  # of the caches of data sets
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
