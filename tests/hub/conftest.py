@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from huggingface_hub import constants
 
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.tokenization.translation_tokenizer import TranslationTokenizer
@@ -107,6 +108,18 @@ def recorded_checkpoint(checkpoint: Path) -> Path:
 def loopback_hub() -> Iterator[LoopbackHub]:
     with LoopbackHub() as hub:
         yield hub
+
+
+@pytest.fixture
+def online(monkeypatch: pytest.MonkeyPatch, loopback_hub: LoopbackHub, tmp_path: Path) -> LoopbackHub:
+    """This process talks to the loopback Hub, and finds no token but the one a test gives it."""
+    monkeypatch.setattr(constants, "ENDPOINT", loopback_hub.url)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no such token"))
+    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    return loopback_hub
 
 
 @pytest.fixture

@@ -1,19 +1,22 @@
-"""Every folder under model_cards/ through the Auto classes in a fresh process: by the plugin, and by code of its own.
+"""Every folder under model_cards/ in a fresh process through the Auto classes: by the plugin, its own code, its id.
 
 All folders share one process each way, since starting one takes longer than what it does.
 """
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from loopback_hub import TOKEN, LoopbackHub
 
 from hf_attention_zoo.evaluation.saved_model import saved_auto_class
 from hf_attention_zoo.hub.code_export import export_with_code
+from hf_attention_zoo.hub.publishing import publish
 
 FOLDERS = sorted(path.parent for path in (Path(__file__).parents[2] / "model_cards").glob("*/config.json"))
 ARCHITECTURES = {json.loads((folder / "config.json").read_text())["model_type"]: folder for folder in FOLDERS}
@@ -50,10 +53,14 @@ RUN = "\nprint(json.dumps({name: use(*call, **TRUST) for name, call in json.load
 BLOCKED = 'import sys; sys.modules["hf_attention_zoo"] = None  # any import of the package raises from here on\n'
 
 
-def in_a_fresh_process(script: str, calls: dict[str, list[str]], home: Path) -> dict[str, Any]:
+def in_a_fresh_process(
+    script: str, calls: dict[str, list[str]], home: Path, environment: dict[str, str] | None = None
+) -> dict[str, Any]:
     offline = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(home), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", script, json.dumps(calls)]
-    done = subprocess.run(command, env=offline, cwd=home, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(
+        command, env=environment or offline, cwd=home, capture_output=True, text=True, timeout=600, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -115,3 +122,20 @@ def test_an_export_with_code_loads_where_the_package_cannot_be_imported(
     found, wanted = dict(exported[folder.name]), dict(plain[folder.name])
     assert found.pop("plugin") == ["transformers_modules"] and wanted.pop("plugin") == ["hf_attention_zoo"]
     check_same(found, wanted)
+
+
+@pytest.mark.slow
+def test_a_folder_of_each_architecture_is_published_and_loaded_by_its_id(
+    online: LoopbackHub, plain: dict[str, Any], calls: dict[str, list[str]], tmp_path: Path
+) -> None:
+    by_id = {}
+    for folder in ARCHITECTURES.values():
+        copy = shutil.copytree(folder, tmp_path / folder.name)
+        publish(copy, f"ada/{folder.name}", token=TOKEN)
+        by_id[folder.name] = [f"ada/{folder.name}", calls[folder.name][1]]
+    script = f"import hf_attention_zoo\n{USE}TRUST = {{}}{RUN}"
+    received = in_a_fresh_process(script, by_id, tmp_path, online.environment(tmp_path / "receiver"))
+    assert len(received) == len(ARCHITECTURES)
+    for name, found in received.items():
+        assert found.pop("plugin") == ["hf_attention_zoo"]
+        check_same(found, {key: value for key, value in plain[name].items() if key != "plugin"})

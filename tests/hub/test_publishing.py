@@ -40,18 +40,6 @@ RELOAD_WITHOUT_PACKAGE = 'import sys; sys.modules["hf_attention_zoo"] = None\n' 
 ).replace("from_pretrained(sys.argv[1])", "from_pretrained(sys.argv[1], trust_remote_code=True, revision='with-code')")
 
 
-@pytest.fixture
-def online(monkeypatch: pytest.MonkeyPatch, loopback_hub: LoopbackHub, tmp_path: Path) -> LoopbackHub:
-    """This process talks to the loopback Hub, and finds no token but the one a test gives it."""
-    monkeypatch.setattr(constants, "ENDPOINT", loopback_hub.url)
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no such token"))
-    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    return loopback_hub
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
