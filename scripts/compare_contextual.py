@@ -2,7 +2,10 @@
 
     python scripts/compare_contextual.py FOLDER --data DATA --output scripts/comparisons/contextual.json
 
-DATA holds the folders lm_debian, sent_vader, doc_debian_section and eval_pud. Vectors are made once and frozen; on
+    python scripts/compare_contextual.py runs/austen --data DATA --corpus lm_austen --parts perplexity \\
+        --output scripts/comparisons/contextual_austen.json
+
+DATA holds the folders lm_debian (or another --corpus), sent_vader, doc_debian_section and eval_pud. Vectors are made once and frozen; on
 them a linear layer is trained (the mean over the words for texts, each word for tags): of x alone (what a word is
 without context), of the first layer, of the last, and of the learned mix of all with its gamma (Eq. 1). word2vec of
 the same training text stands beside them, in place of vectors that know no context. The pass is chosen on validation
@@ -32,6 +35,7 @@ from hf_attention_zoo.data.word_vectors import learn_word_vectors
 from hf_attention_zoo.evaluation.label_scoring import score_classes
 from hf_attention_zoo.models.elmo.layers_elmo import ScalarMix
 from hf_attention_zoo.training.bidirectional_words import BidirectionalWordsObjective
+from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
 
 SYSTEMS = ("word2vec", "x", "first layer", "last layer", "mix")
 PASSES, UPDATES, RATE = 30, 40, 5e-3  # passes over the data, updates of each
@@ -194,6 +198,7 @@ def main() -> None:
     parser.add_argument("folder", help="a pre-trained ELMo")
     parser.add_argument("--data", type=Path, required=True, help="folder with the four data sets")
     parser.add_argument("--output", type=Path, required=True, help="JSON file of the results")
+    parser.add_argument("--corpus", default="lm_debian", help="folder in DATA of the text that the biLM learnt from")
     parser.add_argument("--parts", nargs="+", default=["tasks", "perplexity"], choices=["tasks", "perplexity"])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--max_train", type=int, default=4000, help="training texts of each task, at most")
@@ -204,10 +209,13 @@ def main() -> None:
     began = time.process_time()
     vectors = ContextualVectors(options.folder)
     result: dict[str, Any] = {"model": Path(options.folder).name}
+    facts = read_json(Path(options.folder) / FACTS_FILE)
+    training = {name: facts[name] for name in ("command", "steps", "seconds", "hardware") if name in facts}
     if options.output.exists():
         result = json.loads(options.output.read_text(encoding="utf-8"))
+    result |= {"corpus": options.corpus, "training": training}
     if "perplexity" in options.parts:
-        result["perplexity"] = perplexities(options.folder, options.data / "lm_debian", options.max_documents)
+        result["perplexity"] = perplexities(options.folder, options.data / options.corpus, options.max_documents)
         print(json.dumps(result["perplexity"], indent=1), flush=True)
     if "tasks" in options.parts:
         result |= compare_tasks(vectors, options)
@@ -218,7 +226,7 @@ def main() -> None:
 
 def compare_tasks(vectors: ContextualVectors, options: argparse.Namespace) -> dict[str, Any]:
     """Rows of all tasks."""
-    source = DocumentSource(str(options.data / "lm_debian"), limit=options.max_documents)
+    source = DocumentSource(str(options.data / options.corpus), limit=options.max_documents)
     sentences = [[word.lower() for word in line.split()] for document in source for line in document]
     learnt = learn_word_vectors(sentences, vectors.size, seed=0, epochs=2)
     nothing = torch.zeros(vectors.size)
