@@ -1,15 +1,15 @@
 """Which layer of a frozen biLM serves which task, and its perplexity beside smoothed n-grams'.
 
     python scripts/compare_contextual.py FOLDER --data DATA --output scripts/comparisons/contextual.json
-
     python scripts/compare_contextual.py runs/austen --data DATA --corpus lm_austen --parts perplexity \\
         --output scripts/comparisons/contextual_austen.json
 
-DATA holds the folders lm_debian (or another --corpus), sent_vader, doc_debian_section and eval_pud. Vectors are made once and frozen; on
-them a linear layer is trained (the mean over the words for texts, each word for tags): of x alone (what a word is
-without context), of the first layer, of the last, and of the learned mix of all with its gamma (Eq. 1). word2vec of
-the same training text stands beside them, in place of vectors that know no context. The pass is chosen on validation
-data, the test data are scored once; seeds differ in first weights and order, for tags in the tenth that is held out.
+DATA holds the folders lm_debian (or another --corpus), sent_vader, doc_debian_section and eval_pud. Vectors are made
+once and frozen; on them a linear layer is trained (the mean over the words for texts, each word for tags): of x alone
+(what a word is without context), of the first layer, of the last, and of the learned mix of all with its gamma
+(Eq. 1). word2vec of the same training text stands beside them, in place of vectors that know no context. The pass is
+chosen on validation data, the test data are scored once; seeds differ in first weights and order, for tags in the
+tenth that is held out.
 """
 
 from __future__ import annotations
