@@ -213,7 +213,8 @@ def penalties(
         regions: real regions of the pictures, (B, L), or (B / K, L) for K captions of each, one behind the other.
         baseline: the moving baseline, a scalar, in the unit of the reward.
     """
-    alignment, rows = states.cross_attentions[0][:, 0].float(), mask.shape[0]  # sums outgrow half precision
+    alignment, rows = states.cross_attentions[0][:, 0], mask.shape[0]
+    alignment = alignment.to(torch.promote_types(alignment.dtype, torch.float32))  # sums outgrow half precision
     regions = regions.repeat_interleave(rows // regions.shape[0], 0)
     mask = mask.to(alignment.dtype)
     as_code, hard = config.normalisation == "code", config.attention == "hard"
