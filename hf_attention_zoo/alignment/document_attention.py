@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from hf_attention_zoo.alignment.label_scores import label_scores
+from hf_attention_zoo.alignment.label_scores import best_label, scores_of_output
 from hf_attention_zoo.alignment.records import exact, read_fields, written
 from hf_attention_zoo.generation.forced_attention import evaluation_mode
 
@@ -178,7 +178,7 @@ def align_documents(
             encoded = tokenizer(batch, return_tensors="pt", **limits).to(model.device)
             read = model(**encoded, output_attentions=True)
             words, sentences = (weights.float().cpu().numpy() for weights in read.attentions)
-            scores = label_scores(model, read.logits) if "logits" in read else [{} for _ in batch]
+            scores = scores_of_output(model, read, len(batch))
             for row, document in enumerate(batch):
                 written = tokenizer.surface(document, **limits)
                 found.append(
@@ -187,7 +187,7 @@ def align_documents(
                         word_weights=tuple(words[row, i, : len(line)] for i, line in enumerate(written)),
                         sentence_weights=sentences[row, : len(written)],
                         scores=scores[row],
-                        label=max(scores[row], key=scores[row].__getitem__, default=""),
+                        label=best_label(scores[row]),
                     )
                 )
     return found

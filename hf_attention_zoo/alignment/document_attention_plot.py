@@ -14,6 +14,7 @@ from matplotlib.patches import Rectangle
 from hf_attention_zoo.alignment.document_attention_html import colour_shares
 from hf_attention_zoo.alignment.drawing import LONGEST_SIDE_INCHES, check_suffix, put_text, save_tight, shortened
 from hf_attention_zoo.alignment.fonts import DrawableLabel, drawable_labels
+from hf_attention_zoo.alignment.label_scores import label_title
 
 if TYPE_CHECKING:
     from hf_attention_zoo.alignment.document_attention import DocumentAttention
@@ -54,7 +55,7 @@ def plot_document(
             f"than {MARK_INCHES}"
         )
     if title is None:
-        title = f"{document.label}  {document.scores[document.label]:.3f}" if document.label else ""
+        title = label_title(document.label, document.scores)
     words = [shortened(word, LONGEST_WORD) for sentence in document.sentences for word in sentence]
     heading, *labels = drawable_labels([title, *words])
     widths = _widths(labels, font_size)

@@ -16,7 +16,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from hf_attention_zoo.alignment.given_texts import Pair, as_pair, given_texts
-from hf_attention_zoo.alignment.label_scores import label_scores
+from hf_attention_zoo.alignment.label_scores import best_label, scores_of_output
 from hf_attention_zoo.alignment.records import exact, json_text, written
 from hf_attention_zoo.generation.forced_attention import evaluation_mode
 
@@ -212,7 +212,7 @@ def align_hops(
             rows = [tokenizer(*given_texts(pair), **limits) for pair in batch]
             encoded = tokenizer.pad(rows, return_tensors="pt").to(model.device)
             read = model(**encoded, output_attentions=True)
-            scores = label_scores(model, read.logits) if "logits" in read else [{} for _ in batch]
+            scores = scores_of_output(model, read, len(batch))
             weights = [part[:, :, 0].float().cpu().numpy() for part in read.attentions]  # (B, R, S) of each text
             mask, second = (encoded[name].bool().cpu().numpy() for name in ("attention_mask", "token_type_ids"))
             for place, pair in enumerate(batch):
@@ -227,6 +227,5 @@ def align_hops(
                             weights[number][place][:, columns],
                         )
                     )
-                label = max(scores[place], key=scores[place].__getitem__, default="")
-                found.append(HopAttention(tuple(attended), scores[place], label))
+                found.append(HopAttention(tuple(attended), scores[place], best_label(scores[place])))
     return found

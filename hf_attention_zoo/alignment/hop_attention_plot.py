@@ -21,6 +21,7 @@ from hf_attention_zoo.alignment.drawing import (
     style_text,
 )
 from hf_attention_zoo.alignment.fonts import DrawableLabel, drawable_labels
+from hf_attention_zoo.alignment.label_scores import label_title
 
 if TYPE_CHECKING:
     from hf_attention_zoo.alignment.hop_attention import AttendedText, HopAttention
@@ -63,7 +64,7 @@ def plot_hops(
     if min(width_inches, font_size, dpi) <= 0:
         raise ValueError(f"width_inches={width_inches}, font_size={font_size} and dpi={dpi} must be positive")
     if title is None:
-        title = f"{attention.label}  {attention.scores[attention.label]:.3f}" if attention.label else ""
+        title = label_title(attention.label, attention.scores)
     words = [shortened(token, LONGEST_WORD) for one in texts for token in one.tokens]
     heading, *labels = drawable_labels([title, *words])  # together, so that one warning covers all of them
     lines_of, labels_of = [], []

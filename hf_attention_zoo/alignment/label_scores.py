@@ -1,4 +1,7 @@
-"""The scores of a text's labels as the text-classification pipeline gives them."""
+"""The scores of a text's labels as the text-classification pipeline gives them, and what is read off them."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from transformers import PreTrainedModel
@@ -18,3 +21,18 @@ def label_scores(model: PreTrainedModel, logits: torch.Tensor) -> list[dict[str,
         values = wide.softmax(-1)
     names = [str(config.id2label[index]) for index in range(config.num_labels)]
     return [dict(zip(names, row, strict=True)) for row in values.tolist()]
+
+
+def scores_of_output(model: PreTrainedModel, output: Any, texts: int) -> list[dict[str, float]]:
+    """The same of what a model gave for so many texts; empty for a model without labels."""
+    return label_scores(model, output.logits) if "logits" in output else [{} for _ in range(texts)]
+
+
+def best_label(scores: Mapping[str, float]) -> str:
+    """The label with the highest score, "" where there is none."""
+    return max(scores, key=scores.__getitem__, default="")
+
+
+def label_title(label: str, scores: Mapping[str, float]) -> str:
+    """The line above a picture: a label and its score, or nothing."""
+    return f"{label}  {scores[label]:.3f}" if label else ""

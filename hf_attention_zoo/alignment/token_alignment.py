@@ -15,7 +15,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from hf_attention_zoo.alignment.aligned import Alignment
 from hf_attention_zoo.alignment.given_texts import Pair, as_pair, given_texts
 from hf_attention_zoo.alignment.head_alignment import HeadAlignment, check_heads
-from hf_attention_zoo.alignment.label_scores import label_scores
+from hf_attention_zoo.alignment.label_scores import best_label, label_scores
 from hf_attention_zoo.generation.forced_attention import (
     ALL_HEADS,
     HEAD_MEAN,
@@ -112,7 +112,7 @@ def _said(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, inputs: An
     name, mask = type(model).__name__, tokenizer.mask_token_id
     if name.endswith("ForSequenceClassification"):
         scores = label_scores(model, model(**inputs).logits)
-        return [max(row, key=row.__getitem__) for row in scores]
+        return [best_label(row) for row in scores]
     hidden = None if mask is None else inputs["input_ids"] == mask
     if not name.endswith(("ForMaskedLM", "ForPreTraining")) or hidden is None or not bool(hidden.any()):
         return texts

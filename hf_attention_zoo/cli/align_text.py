@@ -68,6 +68,17 @@ KINDS: dict[str, tuple[Callable[..., tuple[Any, dict[str, Any]]], Callable[[Any]
 TOKEN_ALIGNER = "hf_attention_zoo.alignment.token_alignment:align_tokens"
 
 
+def add_row_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags that say which rows of a translator's attention belong to its words."""
+    parser.add_argument("--layer", type=number_or_name, help="a number, or mean (default: the last layer)")
+    parser.add_argument(
+        "--shift",
+        type=int,
+        choices=(0, 1),
+        help="steps from a word's prediction to its row (default: the model's own; 1 for Luong's content scores)",
+    )
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The flags of `attention-zoo align`."""
     parser = argparse.ArgumentParser(
@@ -85,13 +96,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--kind", choices=("cross", "encoder", "decoder"), help="which attention of a Transformer (default: cross)"
     )
-    parser.add_argument("--layer", type=number_or_name, help="a number, or mean (default: the last layer)")
-    parser.add_argument(
-        "--shift",
-        type=int,
-        choices=(0, 1),
-        help="steps from a word's prediction to its row (default: the model's own; 1 for Luong's content scores)",
-    )
+    add_row_flags(parser)
     parser.add_argument("--head", type=number_or_name, help="a number, mean (default), or all: drawn as two columns")
     return parser
 

@@ -1,30 +1,10 @@
 """`attention-zoo score FOLDER PAIRS`."""
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
-from pathlib import Path
+from typing import Any
 
 CHUNK = 4096
-
-
-def read_pairs(given: str) -> Iterator[list[str]]:
-    """The columns of each line of a file, or of standard input for "-": source, target, and what else there is.
-
-    Raises ValueError for a file that is missing or not UTF-8 text, or a line without a tab.
-    """
-    if given != "-" and not Path(given).is_file():
-        raise ValueError(f"no such file: {given}; give a file with a source, a tab and a target on each line, or -")
-    try:
-        with nullcontext(sys.stdin) if given == "-" else open(given, encoding="utf-8", newline="\n") as lines:
-            for number, line in enumerate(lines, 1):
-                columns = line.rstrip("\r\n").split("\t")
-                if len(columns) < 2:
-                    raise ValueError(f"line {number} of {given} has no tab; a source, a tab and a target are wanted")
-                yield columns
-    except UnicodeDecodeError:
-        raise ValueError(f"{given} is not UTF-8 text") from None
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -52,25 +32,19 @@ def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
     options = build_parser().parse_args(argv)
 
+    from hf_attention_zoo.cli.pair_files import answer_pairs
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.cli.translate_text import chunks
     from hf_attention_zoo.evaluation.checkpoint_evaluation import load_checkpoint
     from hf_attention_zoo.evaluation.phrase_scoring import score, unknown_words
 
+    def scored(loaded: Any, rows: list[list[str]]) -> Iterator[str]:
+        sources, targets = [row[0] for row in rows], [row[1] for row in rows]
+        added = [[f"{value:.6f}"] for value in score(*loaded, sources, targets, batch_size=options.batch_size)]
+        if options.unknown_words:
+            for columns, count in zip(added, unknown_words(loaded[1], targets), strict=True):
+                columns.append(str(count))
+        return ("\t".join(row + more) for row, more in zip(rows, added, strict=True))
+
     silence_libraries()
-    pairs = chunks(read_pairs(options.pairs), CHUNK)
-    first = next(pairs, [])  # a file that cannot be read is found before the model is loaded
-    model, tokenizer = load_checkpoint(options.folder)
-    with nullcontext(sys.stdout) if not options.output else open(options.output, "w", encoding="utf-8") as out:
-        while first:
-            sources, targets = [row[0] for row in first], [row[1] for row in first]
-            added = [
-                [f"{value:.6f}"] for value in score(model, tokenizer, sources, targets, batch_size=options.batch_size)
-            ]
-            if options.unknown_words:
-                for columns, count in zip(added, unknown_words(tokenizer, targets), strict=True):
-                    columns.append(str(count))
-            out.writelines("\t".join(row + more) + "\n" for row, more in zip(first, added, strict=True))
-            out.flush()
-            first = next(pairs, [])
+    answer_pairs(options.pairs, options.output, CHUNK, lambda: load_checkpoint(options.folder), scored)
     return 0

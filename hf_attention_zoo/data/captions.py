@@ -15,6 +15,7 @@ import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,10 @@ class PictureFolder:
 
     def __contains__(self, name: str) -> bool:
         return name in self._names or (self.folder / name).is_file()
+
+    def has_regions(self, name: str) -> bool:
+        """Whether the regions that lie beside the data have one of that name."""
+        return self.regions is not None and name in self.regions
 
     def read(self, name: str) -> bytes:
         """The file of a picture.
@@ -101,6 +106,7 @@ class CaptionRows:
             source = io.BytesIO(self.store.read(source))
         return open_picture(source, f"picture {self.names[index]!r}")
 
+    @cached_property
     def regions(self) -> RegionsOfRows:
         """The regions that lie beside the data, by the number of the row.
 
@@ -227,9 +233,8 @@ def _rows(
         source = row[picture]
         if isinstance(source, Mapping):  # the Hub's undecoded pictures
             source = source.get("bytes") or source.get("path")
-        has_regions = store is not None and store.regions is not None
-        known_regions = has_regions and (source in store.regions or str(row.get("id")) in store.regions)
-        if store is not None and source not in store and not known_regions:
+        beside = store is None or store.has_regions(source) or store.has_regions(str(row.get("id")))
+        if not beside and source not in store:
             raise ValueError(f"{place}: {store.folder} has no picture {source!r}")
         if isinstance(source, (str, bytes)):
             if source in known:  # a row for each caption, as the lists of Flickr8k have it

@@ -38,7 +38,7 @@ SCORES = ("bleu1", "bleu2", "bleu3", "bleu4", "cider", "meteor", "exact")
 def sources(model: Any, processor: Any, rows: CaptionRows, indices: Sequence[int]) -> dict[str, torch.Tensor]:
     """What the model reads of some of the rows: their pixels, or regions where it has no encoder of pictures."""
     if model.config.image_encoder == "regions":
-        return {"annotations": rows.regions().stack(indices).to(model.device, model.dtype)}
+        return {"annotations": rows.regions.stack(indices).to(model.device, model.dtype)}
     return {"pixel_values": processor(images=[rows.picture(k) for k in indices])["pixel_values"].to(model.device)}
 
 
@@ -85,7 +85,7 @@ def nearest_captions(train: CaptionRows, of_train: torch.Tensor, of_rows: torch.
 def mean_regions(rows: CaptionRows, model: Any, image_processor: Any) -> torch.Tensor:
     """The mean region of each picture, (N, D); regions of an encoder that stays as it is are kept in a file."""
     if model.config.image_encoder == "regions":
-        return rows.regions().stack(range(len(rows))).float().mean(1)
+        return rows.regions.stack(range(len(rows))).float().mean(1)
     if model.config.freeze_encoder:
         cache = cached_features(rows, model, image_processor, regions_folder())
         return cache.stack(rows.names).float().mean(1)

@@ -155,7 +155,7 @@ class CaptionTask(TrainingTask):
     def _pictures(self, rows: CaptionRows, model: Any) -> tuple[Any, str]:
         """Pictures at the encoder's size, the regions of an encoder that stays as it is, or given regions."""
         if model.config.image_encoder == "regions":
-            regions = rows.regions()
+            regions = rows.regions
             if regions.cache.shape[-1] != model.config.annotation_size:
                 raise ValueError(
                     f"{regions.cache.path} has regions of {regions.cache.shape[-1]} numbers, the config "
