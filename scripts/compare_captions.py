@@ -31,7 +31,8 @@ from comparison_rows import (
 )
 
 SCORES = ("bleu1", "bleu2", "bleu3", "bleu4", "cider", "meteor", "exact")
-FIELDS = ("variant", "seed", "group", "rows", *SCORES, "pointing", "mass", "chance", "parameters", "seconds")
+POINTING = ("pointing", "mass", "chance")  # the last: what attention that looks anywhere would reach
+FIELDS = ("variant", "seed", "group", "rows", *SCORES, *POINTING, "parameters", "seconds")
 FIELDS += ("validation_bleu4", "bleu_signature", "hardware")
 BASELINES = {"most_frequent": "most frequent caption", "nearest": "nearest training picture"}
 
@@ -157,7 +158,7 @@ def run(protocol_file: Path, work: Path, only: str | None) -> None:
 def table(protocol_file: Path) -> str:
     """Means over seeds, with the standard deviation of several, one table for the split and one for each group."""
     rows, parts = rows_of(protocol_file), []
-    shown = [name for name in (*SCORES, "pointing", "mass") if any(row[name] for row in rows)]
+    shown = [name for name in (*SCORES, *POINTING) if any(row[name] for row in rows)]
     for group in dict.fromkeys(row["group"] for row in rows):
         here = [row for row in rows if row["group"] == group]
         parts.append(f"{group or 'The whole test split'}: {int(float(here[0]['rows'])):,} pictures\n")

@@ -39,20 +39,23 @@ def test_means_stand_beside_the_baselines_group_by_group(compare, tmp_path: Path
     one["groups"][0]["baselines"] = one["baselines"]
     for row in compare.baseline_rows(one):
         compare.append_row(file, row, compare.FIELDS)
+    pointing = {"pointing": 70.0, "mass": 60.0, "chance": 11.0}
     for seed, bleu4 in ((1, 20.0), (2, 22.0)):
-        for row in compare.result_rows("soft, coverage", seed, metrics(bleu4), {"pointing": 70.0}):
+        for row in compare.result_rows("soft, coverage", seed, metrics(bleu4), pointing):
             compare.append_row(file, row, compare.FIELDS)
     text = compare.table(tmp_path / "captions.yaml")
     assert "The whole test split: 8 pictures" in text and "seen=True: 5 pictures" in text
     assert "| soft, coverage | 2 | 50.0 ± 0.0 | 40.0 ± 0.0 | 30.0 ± 0.0 | 21.0 ± 1.4 |" in text
     assert "| soft, coverage | 2 | 50.0 ± 0.0 | 40.0 ± 0.0 | 30.0 ± 0.0 | 22.0 ± 1.4 |" in text
+    assert "| exact | pointing | mass | chance |" in text
+    assert "| 10.0 ± 0.0 | 70.0 ± 0.0 | 60.0 ± 0.0 | 11.0 ± 0.0 |" in text
     assert "| most frequent caption |  | 50.0 | 40.0 | 30.0 | 1.0 |" in text
 
 
 def test_every_protocol_names_only_what_there_is(compare) -> None:
     from hf_attention_zoo import ShowAttendTellConfig
 
-    for name in ("captions_stamps", "captions_grid"):
+    for name in ("captions_emoji", "captions_stamps", "captions_grid"):
         protocol = compare.read_protocol(SCRIPTS / "comparisons" / f"{name}.yaml")
         assert len(protocol["seeds"]) == 3 and len(protocol["variants"]) == 5
         for changes in protocol["variants"].values():
