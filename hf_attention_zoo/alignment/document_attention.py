@@ -175,7 +175,8 @@ def align_documents(
     with evaluation_mode(model):
         for start in range(0, len(documents), batch_size):
             batch = documents[start : start + batch_size]
-            encoded = tokenizer(batch, return_tensors="pt", **limits).to(model.device)
+            # weights are read off from the left, wherever the tokenizer puts its pads
+            encoded = tokenizer(batch, return_tensors="pt", padding_side="right", **limits).to(model.device)
             read = model(**encoded, output_attentions=True)
             words, sentences = (weights.float().cpu().numpy() for weights in read.attentions)
             scores = scores_of_output(model, read, len(batch))

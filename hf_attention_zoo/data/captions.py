@@ -271,7 +271,9 @@ def _captions(value: Any, language: str | None, place: str) -> list[str]:
                     f"{place} has captions in {', '.join(value)}; say which with language (--target_lang)"
                 )
             language = next(iter(value))
-        value = value.get(language, [])
+        value = value.get(language)
+        if value is None:  # tables fill what a row lacks
+            return []
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, (list, tuple)) or not all(isinstance(text, str) for text in listed):
         raise ValueError(f"{place}: captions are of type {type(value).__name__}; give a string or a list of strings")

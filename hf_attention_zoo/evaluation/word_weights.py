@@ -298,8 +298,8 @@ def _read(
     readings: list[Reading] = []
     nothing = np.zeros(0, dtype=np.float32)
     for start in range(0, len(documents), batch_size):
-        batch: BatchEncoding = tokenizer.pad(
-            {"input_ids": list(documents[start : start + batch_size])}, return_tensors="pt"
+        batch: BatchEncoding = tokenizer.pad(  # places of words count from the left
+            {"input_ids": list(documents[start : start + batch_size])}, return_tensors="pt", padding_side="right"
         ).to(model.device)
         made = model(**batch, output_attentions=attentions)
         logits = made.logits.float()

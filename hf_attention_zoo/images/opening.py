@@ -14,6 +14,8 @@ from PIL import Image, ImageOps
 # More pixels than this are refused before they are unpacked: a small file can hold a picture that fills the memory.
 MOST_PIXELS = 89_478_485
 ARRAYS = (np.ndarray, torch.Tensor)
+# What PIL's readers raise for files that are cut off or spoilt.
+DAMAGE = (OSError, SyntaxError, EOFError, IndexError, TypeError, ValueError)
 
 
 def open_picture(source: Any, name: str = "the picture") -> Image.Image:
@@ -51,15 +53,16 @@ def open_picture(source: Any, name: str = "the picture") -> Image.Image:
 
 
 def _opened(file: Any, name: str) -> Image.Image:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # counted below
-            with Image.open(file) as picture:
-                return _upright_rgb(picture, name)
-    except Image.DecompressionBombError as error:
-        raise ValueError(f"{name} has too many pixels: {error}; make it smaller first") from error
-    except (OSError, SyntaxError, EOFError, IndexError, TypeError) as error:
-        raise ValueError(f"{name} cannot be read as a picture ({error}); is the file whole?") from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # counted below
+        try:
+            picture = Image.open(file)
+        except Image.DecompressionBombError as error:
+            raise ValueError(f"{name} has too many pixels: {error}; make it smaller first") from error
+        except DAMAGE as error:
+            raise ValueError(f"{name} cannot be read as a picture ({error}); is the file whole?") from error
+        with picture:
+            return _upright_rgb(picture, name)
 
 
 def _upright_rgb(picture: Image.Image, name: str) -> Image.Image:
@@ -77,14 +80,23 @@ def _upright_rgb(picture: Image.Image, name: str) -> Image.Image:
             white = Image.new("RGBA", picture.size, "white")
             return Image.alpha_composite(white, picture).convert("RGB")
         return picture.convert("RGB")
-    except (OSError, SyntaxError, EOFError) as error:
+    except Image.DecompressionBombError as error:
+        raise ValueError(f"{name} has too many pixels: {error}; make it smaller first") from error
+    except DAMAGE as error:
         raise ValueError(f"{name} is damaged ({error}); is the file whole?") from error
 
 
 def _from_wide(picture: Image.Image) -> Image.Image:
-    """Grey pictures of 16 or 32 bits: what PIL's own conversion would cut off is scaled instead."""
+    """Grey pictures that are wider than a byte: what PIL's own conversion would cut off is scaled instead.
+
+    16 bits end at 65,535 and fractions at 1. Whole numbers of 32 bits and other floats carry no scale: they end at 255
+    where all fit, or at 65,535.
+    """
     values = np.asarray(picture, dtype=np.float64)
-    top = 65535.0 if picture.mode.startswith("I") and values.max() > 255 else 255.0
+    if picture.mode == "F":
+        top = 1.0 if values.max() <= 1 else 255.0
+    else:
+        top = 65535.0 if picture.mode.startswith("I;16") or values.max() > 255 else 255.0
     return Image.fromarray((np.clip(values / top, 0, 1) * 255).round().astype(np.uint8)).convert("RGB")
 
 

@@ -55,6 +55,31 @@ def test_each_document_comes_with_the_models_own_weights(classifier: tuple) -> N
         np.testing.assert_allclose(one.sentence_weights, alone.attentions[1][0, : len(one.sentences)], atol=1e-6)
 
 
+def test_the_tokenizers_padding_side_changes_no_weight(classifier: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = align_documents(*classifier, TEXTS)
+    monkeypatch.setattr(classifier[1], "padding_side", "left")
+    left = align_documents(*classifier, TEXTS)
+    assert all(weights.sum() == pytest.approx(1, abs=1e-6) for one in left for weights in one.word_weights)
+    for one, other in zip(left, right, strict=True):
+        assert one.sentences == other.sentences
+        np.testing.assert_allclose(one.sentence_weights, other.sentence_weights, atol=1e-6)
+        np.testing.assert_allclose(
+            np.concatenate([[], *one.word_weights]), np.concatenate([[], *other.word_weights]), atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("problem_type", ["regression", "multi_label_classification"])
+def test_numbers_and_several_labels_are_shown_as_the_model_means_them(
+    tiny_han: Callable[..., Any], problem_type: str
+) -> None:
+    model, tokenizer = tiny_han(TEXTS, seed=2, num_labels=2, problem_type=problem_type)
+    (one,) = hf_attention_zoo.align(model, tokenizer, TEXTS[:1])
+    with torch.no_grad():
+        logits = model(**tokenizer(TEXTS[0], return_tensors="pt")).logits[0]
+    wanted = logits if problem_type == "regression" else logits.sigmoid()
+    assert list(one.scores.values()) == pytest.approx(wanted.tolist(), abs=1e-6)
+
+
 def test_one_text_known_sentences_and_limits_are_taken(classifier: tuple) -> None:
     assert align_documents(*classifier, TEXTS[0]) == align_documents(*classifier, TEXTS[:1])
     (known,) = align_documents(*classifier, [["Really good!", "Bad."]], max_words=2)

@@ -43,6 +43,10 @@ def test_an_archive_and_files_in_several_languages(tmp_path: Path) -> None:
         load_captions(folder)
     with pytest.raises(ValueError, match="there are no captions in 'fr'"):
         load_captions(folder, language="fr")
+    filled = [*rows, {"id": "b", "file_name": "in/one.png", "captions": {"en": "another", "ko": None}}]
+    with pytest.warns(UserWarning, match="1 of 2"):  # tables fill what a row lacks with None
+        half = load_captions(folder_of(tmp_path / "filled", filled), language="ko")["train"]
+    assert half.names == ["a"]
     plain = folder_of(tmp_path / "files", [{"file_name": "one.png", "caption": "red"}], packed=False, archive=False)
     assert load_captions(plain)["train"].captions == [["red"]]
     assert load_captions(str(plain), splits="test") == {}

@@ -79,6 +79,15 @@ def test_weights_and_changes_are_those_of_reading_each_document_by_hand() -> Non
     assert np.isnan(alone.without_others[1]) and np.isfinite(alone.without_others[0])
 
 
+def test_the_tokenizers_padding_side_changes_nothing() -> None:
+    model, tokenizer = classifier()
+    right = measure_word_weights(model, tokenizer, "good", TEXTS, LABELS)
+    tokenizer.padding_side = "left"
+    left = measure_word_weights(model, tokenizer, "good", TEXTS, LABELS)
+    assert left.by_label["pos"].weights == pytest.approx(right.by_label["pos"].weights, abs=1e-6)
+    assert left.by_label["pos"].shares == pytest.approx(right.by_label["pos"].shares, abs=1e-6)
+
+
 def test_the_record_the_table_and_the_picture_say_the_same(tmp_path: Path) -> None:
     found = measure_word_weights(*classifier(), "good", TEXTS, LABELS)
     record = json.loads(found.to_json(tmp_path / "w.json"))

@@ -79,6 +79,13 @@ def test_grey_pictures_of_sixteen_bits_keep_their_shades() -> None:
     shades = np.array([[0, 32768, 65535]], dtype=np.uint16)
     made = np.asarray(open_picture(png(Image.fromarray(shades))))
     assert made[0, :, 0].tolist() == [0, 128, 255]
+    dark = np.asarray(open_picture(Image.fromarray(np.array([[0, 257]], dtype=np.uint16))))
+    assert dark[0, :, 0].tolist() == [0, 1]  # 257 of 65,535, not of 255
+
+
+def test_pictures_of_fractions_end_at_one() -> None:
+    made = np.asarray(open_picture(Image.fromarray(np.array([[0.0, 0.5, 1.0]], dtype=np.float32))))
+    assert made[0, :, 0].tolist() == [0, 128, 255]
 
 
 @pytest.mark.parametrize(
@@ -106,6 +113,13 @@ def test_a_file_that_is_cut_off_is_refused(form: str) -> None:
     noise = Image.fromarray(np.random.default_rng(0).integers(0, 255, (64, 64, 3), dtype=np.uint8))
     with pytest.raises(ValueError, match="is the file whole"):
         open_picture(png(noise, form)[:200])
+
+
+def test_a_spoilt_header_is_refused_by_the_pictures_name() -> None:
+    whole = png(RED)
+    shorter = whole[:8] + (5).to_bytes(4, "big") + whole[12:]  # of its thirteen bytes the header claims five
+    with pytest.raises(ValueError, match=r"^picture 3 .*is the file whole"):
+        open_picture(shorter, "picture 3")
 
 
 def test_pictures_of_too_many_pixels_are_refused_before_they_are_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,24 +111,27 @@ def test_the_validation_loss_does_not_depend_on_the_batches(label_run: Arguments
     assert found[0]["eval_macro_f1"] == found[1]["eval_macro_f1"]
 
 
+@pytest.mark.parametrize("model", ["self_attentive", "han"])
 @pytest.mark.parametrize(
     ("column", "names", "metric"),
     [("rating", ["rating"], "mse"), ("has_ba,has_da", ["has_ba", "has_da"], "micro_f1")],
     ids=["regression", "several classes"],
 )
 def test_numbers_and_several_classes_train_with_their_own_metrics(
-    label_run: Arguments, tmp_path: Path, column: str, names: list[str], metric: str
+    label_run: Arguments, tmp_path: Path, column: str, names: list[str], metric: str, model: str
 ) -> None:
     best = ("--eval_strategy", "epoch", "--save_strategy", "epoch", "--load_best_model_at_end", "True")
     flags = ("--label_column", column, "--num_train_epochs", "2", *best, "--metric_for_best_model", "accuracy")
-    result = train(label_run(*flags))
+    result = train(label_run(*flags, model=model))
     assert f"eval_{metric}" in result.metrics
     assert result.facts["labels"] == names
     if metric == "mse":
         assert result.facts["arguments"]["metric_for_best_model"] == "mse"
         assert result.facts["arguments"]["greater_is_better"] is False
-    model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "run")
-    assert list(model.config.id2label.values()) == names and model.config.problem_type == result.facts["problem_type"]
+    config = AutoModelForSequenceClassification.from_pretrained(tmp_path / "run").config
+    assert list(config.id2label.values()) == names and config.problem_type == result.facts["problem_type"]
+    (answer,) = pipeline("text-classification", model=str(tmp_path / "run"))(["ba da good"])
+    assert answer["label"] in names
     metrics = evaluate_classifier(tmp_path / "run")
     assert metric in metrics["results"] and metric in metrics["baselines"]["majority"]
 
