@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -58,15 +59,8 @@ def main() -> None:
         raise SystemExit(f"model.safetensors has {size:.1f} MB, the limit is {LIMIT_MB:.0f} MB; train a smaller model")
     shutil.copyfile(options.run / "training.json", options.out / "training.json")
     evaluator = evaluator_for(options.out)
-    named = f" --dataset {options.dataset}" if options.dataset else ""
-    groups = {"group_column": options.group_column} if options.group_column else {}
-    metrics = evaluator.run(
-        options.out,
-        dataset=options.dataset,
-        **groups,
-        split="test",
-        command=f"attention-zoo evaluate {options.out.as_posix()}{named} --split test",
-    )
+    chosen = {name: getattr(options, name) for name in ("dataset", "group_column") if getattr(options, name)}
+    metrics = evaluator.run(options.out, **chosen, split="test", command=evaluation_command(options.out, chosen))
     print(evaluator.summary(metrics))
 
     model, _ = load_checkpoint(options.out, device="cpu")
@@ -100,6 +94,12 @@ def main() -> None:
         facts |= {"data_licence": sample.licence, "data_source": sample.source, "limits": sample.dataset_card}
     (options.out / "facts.json").write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"{write_card(options.out)}, {size:.1f} MB of weights")
+
+
+def evaluation_command(out: Path, chosen: dict[str, str]) -> str:
+    """The command that scores the folder in the same way, to be recorded with the numbers."""
+    flags = [word for name, value in chosen.items() for word in (f"--{name}", value)]
+    return shlex.join(["attention-zoo", "evaluate", out.as_posix(), *flags, "--split", "test"])
 
 
 def drawn_sentences(dataset: dict[str, Any], number: int = 10) -> list[str]:

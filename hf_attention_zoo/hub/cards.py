@@ -148,6 +148,9 @@ HUB_LICENCES = frozenset(
 )
 """Identifiers that the Hub knows. Any other licence is written as `other` with its name beside it."""
 
+BUFFERS = frozenset({"running_mean", "running_var", "num_batches_tracked", "reward_baseline"})
+"""What weight files hold beside parameters: statistics that training keeps and no gradient reaches."""
+
 WEIGHT_TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64"}
 
 EXAMPLES = {
@@ -353,6 +356,8 @@ class Checkpoint:
         for file in files:
             with safe_open(file, framework="numpy") as tensors:
                 for key in tensors.keys():  # noqa: SIM118 (safe_open objects are no mappings)
+                    if key.rpartition(".")[2] in BUFFERS:
+                        continue
                     tensor = tensors.get_slice(key)
                     count = 1
                     for size in tensor.get_shape():
@@ -622,17 +627,23 @@ def limits(checkpoint: Checkpoint) -> str:
 
 
 def beaten_by(checkpoint: Checkpoint) -> list[str]:
-    """A sentence for each baseline that is better than the checkpoint in one of the metrics."""
-    found, sentences = checkpoint.metrics.get("results", {}), []
-    for baseline, values in checkpoint.metrics.get("baselines", {}).items():
-        better = []
-        for key, metric in METRICS.items():
-            own, other = measured(found.get(key))[0], measured(values.get(key))[0]
-            if own is not None and other is not None and (other < own if metric.falls else other > own):
-                better.append(f"{metric.name} ({metric.shown(other)} against {metric.shown(own)})")
-        if better:
-            name = BASELINES.get(baseline, baseline)
-            sentences.append(f"A simpler way is better here: {name} in {' and in '.join(better)}.")
+    """A sentence for each baseline that is better in one of the metrics, in the whole split or in a group of it."""
+    whole = [("here", checkpoint.metrics.get("results", {}), checkpoint.metrics.get("baselines", {}))]
+    groups = [
+        (f"on the {group['rows']:,} rows of {group['group']}", group, group.get("baselines") or {})
+        for group in checkpoint.metrics.get("groups") or []
+    ]
+    sentences = []
+    for where, found, baselines in whole + groups:
+        for baseline, values in baselines.items():
+            better = []
+            for key, metric in METRICS.items():
+                own, other = measured(found.get(key))[0], measured(values.get(key))[0]
+                if own is not None and other is not None and (other < own if metric.falls else other > own):
+                    better.append(f"{metric.name} ({metric.shown(other)} against {metric.shown(own)})")
+            if better:
+                name = BASELINES.get(baseline, baseline)
+                sentences.append(f"A simpler way is better {where}: {name} in {' and in '.join(better)}.")
     return sentences
 
 
