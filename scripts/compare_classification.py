@@ -10,10 +10,13 @@ again, so that a stopped comparison goes on where it was; a run that was cut off
 without chance have one row. Data sets that do not come with the package are named with --data and passed over without.
 `table` reads the CSV file alone and writes a Markdown table of means for each data set beside it.
 
+Trained systems start from the word vectors that the protocol names: none, a name or file that `--word_vectors` takes,
+or `gensim`, learnt from the training texts once for each data set, so that every system and seed has the same.
+
 The systems are baselines of `hf_attention_zoo.evaluation.label_baselines`, architectures of the zoo with a recipe and
 changes to it, and two models without attention that stand in this file: averaged word vectors, and a BiGRU of which
-the last states are read. Of architectures with several hops the table also has the redundancy of their weights,
-||A A^T - I||^2 (Frobenius), the mean over the test texts.
+the last states are read. Of architectures with hops the table also has how much these repeat one another, as means
+over the test texts: what two hops have in common, the number of different ones, and the paper's penalty.
 """
 
 from __future__ import annotations
@@ -52,11 +55,14 @@ FIELDS = (
     "validation_accuracy",
     "accuracy",
     "macro_f1",
-    "redundancy",
+    "overlap",
+    "effective_hops",
+    "penalty",
     "coverage",
     "hardware",
     "threads",
 )
+HOPS = {"overlap": "shared by two hops", "effective_hops": "different hops", "penalty": "penalty"}
 WITHOUT_CHANCE = 0  # the seed of what has none
 
 
@@ -84,11 +90,10 @@ class Run:
 
 
 def fits(settings: dict[str, Any], dataset: str, data: dict[str, Any]) -> bool:
-    """Whether a system is for this data set, by name, by pairs or single texts, by the language of its vectors."""
+    """Whether a system is for this data set, by name and by pairs or single texts."""
     if dataset not in settings.get("sets", [dataset]):
         return False
-    wanted = {"pairs": data.get("pairs", False), "texts": not data.get("pairs", False)}
-    return wanted.get(settings.get("for"), True) and settings.get("language") in (None, data["language"])
+    return {"pairs": data.get("pairs", False), "texts": not data.get("pairs", False)}.get(settings.get("for"), True)
 
 
 def runs(protocol: dict[str, Any], paths: dict[str, str]) -> Iterator[Run]:
@@ -156,6 +161,37 @@ def row_of(run: Run, scores: dict[str, float], validation_accuracy: float | None
     }
 
 
+# --------------------------------------------------------------------------------------------- word vectors
+
+
+def vectors_of(run: Run, protocol: dict[str, Any], work: Path) -> str | None:
+    """The word vectors that a run starts from, as `--word_vectors` takes them; a file of those learnt here."""
+    from hf_attention_zoo.data.labelled import load_labelled
+    from hf_attention_zoo.data.word_vectors import learn_word_vectors
+    from hf_attention_zoo.tokenization.text_tokenizer import TextTokenizer
+    from hf_attention_zoo.training.label_encoding import raw_texts
+
+    source = run.settings.get("word_vectors", protocol.get("word_vectors"))
+    if source != "gensim":
+        return source
+    file = work / "word_vectors" / f"{run.dataset}.txt"
+    if not file.is_file():
+        rows = load_labelled(run.path, splits=["train"])[0]["train"]
+        split = TextTokenizer.train(raw_texts(rows), **protocol["tokenizer"]).backend_tokenizer.encode
+        sentences = (
+            split(sentence, add_special_tokens=False).tokens
+            for text in raw_texts(rows)
+            for sentence in (text if isinstance(text, list) else [text])
+        )
+        vectors = learn_word_vectors(sentences, protocol["vector_size"])
+        lines = (f"{word} {' '.join(f'{number:.6g}' for number in vector)}\n" for word, vector in vectors.items())
+        file.parent.mkdir(parents=True, exist_ok=True)
+        begun = file.with_suffix(".part")
+        begun.write_text("".join(lines), encoding="utf-8")
+        begun.replace(file)
+    return str(file)
+
+
 # ------------------------------------------------------------------------------------- models without attention
 
 
@@ -191,6 +227,10 @@ class SmallClassifier(nn.Module):
     @property
     def device(self) -> torch.device:
         return self.classifier.weight.device
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """The table that word vectors go into."""
+        return self.embed_tokens
 
     def read(self, input_ids: Tensor, mask: Tensor) -> Tensor:
         """One vector a text: (B, T), (B, T) -> (B, H). Texts without a token get zeros."""
@@ -235,6 +275,7 @@ def train_small(run: Run, protocol: dict[str, Any], work: Path, command: str) ->
     from transformers import AutoTokenizer, DataCollatorWithPadding, set_seed
 
     from hf_attention_zoo.data.labelled import load_labelled
+    from hf_attention_zoo.data.word_vectors import read_word_vectors, start_embeddings, words_of
     from hf_attention_zoo.evaluation.label_evaluation import predict_logits
     from hf_attention_zoo.evaluation.label_scoring import score_classes
     from hf_attention_zoo.tokenization.text_tokenizer import TextTokenizer
@@ -256,6 +297,9 @@ def train_small(run: Run, protocol: dict[str, Any], work: Path, command: str) ->
         "text_pair" in splits["train"].column_names,
         **run.settings.get("config", {}),
     )
+    source = vectors_of(run, protocol, work)
+    if source is not None:
+        start_embeddings(model, tokenizer, read_word_vectors(source, wanted=words_of(tokenizer)))
     trainer = ZooLabelTrainer(
         model=model,
         args=ZooTrainingArguments(
@@ -292,8 +336,10 @@ def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> d
     from hf_attention_zoo.training.run_plan import parse_run
 
     folder, settings = work / run.folder, run.settings
-    pairs = protocol["datasets"][run.dataset].get("pairs", False)
-    limits = {"max_words", "max_sentences"} if settings["model"] == "han" else set()
+    data = protocol["datasets"][run.dataset]
+    pairs = data.get("pairs", False)
+    sentences = {name: protocol[name] for name in ("max_sentences", "max_words") if name in protocol}
+    sentences["language"] = data["language"]  # of HAN's tokenizer, which splits documents
     flags = {
         "recipe": f"{settings['recipe']}-pairs" if pairs else settings["recipe"],
         "dataset": run.path,
@@ -301,10 +347,10 @@ def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> d
         "seed": run.seed,
         "logging_steps": 100,
         "disable_tqdm": True,
-        "word_vectors": settings.get("word_vectors"),
+        "word_vectors": vectors_of(run, protocol, work),
         **protocol["training"],
         **{f"tokenizer.{name}": value for name, value in protocol["tokenizer"].items()},
-        **{f"tokenizer.{name}": protocol[name] for name in sorted(limits) if name in protocol},
+        **{f"tokenizer.{name}": value for name, value in sentences.items() if settings["model"] == "han"},
         **{f"config.{name}": value for name, value in settings.get("config", {}).items()},
     }
     if not (folder / "training.json").is_file():
@@ -319,13 +365,13 @@ def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> d
         parameters=metrics["parameters"],
         epochs=facts["epochs"],
         seconds=facts["seconds"],
-        redundancy=redundancy(folder, run.path) if "num_hops" in settings.get("config", {}) else None,
+        **(redundancy(folder, run.path) if "num_hops" in settings.get("config", {}) else {}),
         coverage=vectors.get("running_words"),
     )
 
 
-def redundancy(folder: Path, dataset: str) -> float:
-    """||A A^T - I||_F^2 of the weights A (hops, tokens) of a text, the mean over all texts of the test split."""
+def redundancy(folder: Path, dataset: str) -> dict[str, float]:
+    """How much the hops repeat one another, the means over all texts of the test split; see `HopRedundancy`."""
     from hf_attention_zoo.data.labelled import joined, load_labelled
     from hf_attention_zoo.evaluation.hop_redundancy import measure_redundancy
     from hf_attention_zoo.evaluation.saved_model import load_checkpoint
@@ -333,7 +379,8 @@ def redundancy(folder: Path, dataset: str) -> float:
     rows = load_labelled(dataset, splits=["test"])[0]["test"]
     names = [name for name in ("text", "text_pair") if name in rows.column_names]
     texts = [{name: joined(row[name]) for name in names} for row in rows.select_columns(names)]
-    return round(measure_redundancy(*load_checkpoint(folder), texts, batch_size=64).penalty, 4)
+    found = measure_redundancy(*load_checkpoint(folder), texts, batch_size=64)
+    return {name: round(getattr(found, name), 4) for name in HOPS}
 
 
 KINDS = {"baseline": score_baseline, "small": train_small, "zoo": train_zoo}
@@ -361,20 +408,19 @@ def markdown_tables(rows: list[dict[str, str]], protocol: dict[str, Any]) -> str
     """A table of means over seeds for each data set, the systems in the protocol's order."""
     parts = []
     for dataset in protocol["datasets"]:
-        lines = [
-            "| system | seeds | parameters | seconds | validation accuracy | test accuracy | macro F1 | redundancy |",
-            "|---|---|---|---|---|---|---|---|",
-        ]
+        here = [row for row in rows if row["dataset"] == dataset]
+        hops = {name: said for name, said in HOPS.items() if any(row[name] for row in here)}
+        names = ["seeds", "parameters", "seconds", "validation accuracy", "test accuracy", "macro F1", *hops.values()]
+        lines = [f"| system | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
         for system in protocol["systems"]:
-            group = [row for row in rows if (row["dataset"], row["system"]) == (dataset, system)]
+            group = [row for row in here if row["system"] == system]
             if group:
+                seeds = sum(row["seed"] != str(WITHOUT_CHANCE) for row in group) or "-"
                 parameters = f"{int(group[0]['parameters']):,}" if group[0]["parameters"] else "-"
-                cells = [mean_and_spread(group, name) for name in ("validation_accuracy", "accuracy", "macro_f1")]
                 seconds = statistics.mean(float(row["seconds"]) for row in group)
-                lines.append(
-                    f"| {system} | {len(group)} | {parameters} | {seconds:.0f} | {' | '.join(cells)} | "
-                    f"{mean_and_spread(group, 'redundancy', 2)} |"
-                )
+                cells = [mean_and_spread(group, name) for name in ("validation_accuracy", "accuracy", "macro_f1")]
+                cells += [mean_and_spread(group, name, 2) for name in hops]
+                lines.append(f"| {system} | {seeds} | {parameters} | {seconds:.0f} | {' | '.join(cells)} |")
         if len(lines) > 2:
             parts.append(f"## {dataset}\n\n" + "\n".join(lines))
     return "\n\n".join(parts) + "\n"

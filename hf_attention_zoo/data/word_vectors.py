@@ -119,9 +119,12 @@ def learn_word_vectors(sentences: Iterable[Sequence[str]], width: int, *, seed: 
 
 def words_of(tokenizer: Any) -> list[str]:
     """The words of a tokenizer's vocabulary in the order of their ids, special tokens left out."""
+    return list(_words_by_id(tokenizer).values())
+
+
+def _words_by_id(tokenizer: Any) -> dict[int, str]:
     special = set(tokenizer.all_special_ids)
-    by_id = sorted((index, word) for word, index in tokenizer.get_vocab().items() if index not in special)
-    return [word for _, word in by_id]
+    return dict(sorted((index, word) for word, index in tokenizer.get_vocab().items() if index not in special))
 
 
 def start_embeddings(
@@ -152,7 +155,7 @@ def start_embeddings(
 
     table = model.get_input_embeddings()
     rows, width = table.weight.shape
-    words = dict(zip((tokenizer.get_vocab()[word] for word in words_of(tokenizer)), words_of(tokenizer), strict=True))
+    words = _words_by_id(tokenizer)
     if isinstance(vectors, np.ndarray):
         if vectors.shape != (rows, width):
             raise ValueError(f"an array of shape {vectors.shape}; the model's embeddings are {(rows, width)}")

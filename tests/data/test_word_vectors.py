@@ -74,6 +74,13 @@ def test_rows_take_their_word_or_its_lower_case(tokenizer, model):
     assert str(coverage).startswith("3 of 6 vocabulary entries have a vector (50.0%)")
 
 
+def test_the_vocabulary_is_read_a_few_times_however_many_words_it_has(tokenizer, model, monkeypatch):
+    calls, read = [], type(tokenizer).get_vocab
+    monkeypatch.setattr(type(tokenizer), "get_vocab", lambda self: calls.append(1) or read(self))
+    start_embeddings(model, tokenizer, {"the": np.ones(3)})
+    assert 0 < len(calls) < len(words_of(tokenizer))  # once a word is minutes for a vocabulary of 15,000
+
+
 def test_embeddings_can_be_frozen_and_widths_must_agree(tokenizer, model):
     start_embeddings(model, tokenizer, {"the": np.ones(3)}, freeze=True)
     assert not model.get_input_embeddings().weight.requires_grad
