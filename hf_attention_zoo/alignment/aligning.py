@@ -30,6 +30,7 @@ def align(
     (seen,) = align(captioner, processor, ["koala.jpg"], num_beams=5)  # a processor in the place of the tokenizer
     seen.weights               # (tokens, rows, columns) of the grid of regions
     seen.plot("koala.png")
+    align(captioner, processor, ["koala.jpg"], annotations=[cache["koala.jpg"]])  # regions of your own, (L, D)
     ```
 
     Raises:

@@ -19,6 +19,7 @@ from transformers import PreTrainedModel
 from hf_attention_zoo.alignment.picture_upsampling import SMOOTHING, upsample
 from hf_attention_zoo.alignment.records import exact, read_fields, written
 from hf_attention_zoo.generation.forced_attention import evaluation_mode
+from hf_attention_zoo.images.given_regions import given_regions
 from hf_attention_zoo.images.opening import open_picture
 from hf_attention_zoo.tokenization.surfaces import readable_token
 
@@ -157,6 +158,7 @@ def align_pictures(
     processor: Any,
     pictures: Any,
     *,
+    annotations: Any = None,
     captions: str | Sequence[str] | None = None,
     num_beams: int = 1,
     batch_size: int = 16,
@@ -171,6 +173,8 @@ def align_pictures(
     Args:
         processor: the model's processor, with image processor and tokenizer.
         pictures: one picture or several: paths, bytes, PIL images, arrays.
+        annotations: the regions of the pictures (pictures, L, D), a tensor or a list of arrays, in place of those that
+            the model's encoder makes; a model with image_encoder="regions" needs them.
         captions: captions to look at instead of the model's own, one per picture.
         num_beams: width of the search.
         batch_size: pictures at a time.
@@ -180,7 +184,8 @@ def align_pictures(
         One `PictureAttention` per picture, in order.
 
     Raises:
-        ValueError: no processor, no picture, captions that differ in number, or more than one caption per picture.
+        ValueError: no processor, no picture, captions or regions that differ from the pictures in number, a model that
+            reads no pictures without regions, or more than one caption per picture.
     """
     if not hasattr(processor, "image_processor"):
         raise ValueError(
@@ -188,6 +193,7 @@ def align_pictures(
         )
     given = list(pictures) if isinstance(pictures, (list, tuple)) else [pictures]
     opened = [open_picture(source, f"picture {number}") for number, source in enumerate(given)]
+    regions = None if annotations is None else _regions(annotations, len(opened))
     wanted = None if captions is None else [captions] if isinstance(captions, str) else list(captions)
     if wanted is not None and len(wanted) != len(opened):
         raise ValueError(f"{len(opened)} pictures, but {len(wanted)} captions; give one caption for each picture")
@@ -204,18 +210,40 @@ def align_pictures(
         for start in range(0, len(opened), batch_size):
             batch = opened[start : start + batch_size]
             texts = None if wanted is None else wanted[start : start + batch_size]
-            found += _align_batch(model, processor, batch, texts, {"num_beams": num_beams, **generate_kwargs})
+            if regions is None:
+                read = {"pixel_values": processor(images=batch)["pixel_values"].to(model.device)}
+            else:
+                read = {"annotations": regions[start : start + batch_size].to(model.device, model.dtype)}
+            found += _align_batch(model, processor, batch, read, texts, {"num_beams": num_beams, **generate_kwargs})
     return found
 
 
+def _regions(annotations: Any, pictures: int) -> torch.Tensor:
+    """(pictures, L, D); of one picture also (L, D)."""
+    if pictures == 1 and getattr(annotations, "ndim", 3) == 2:
+        annotations = [annotations]
+    made = [given_regions(one, f"the annotations of picture {number}") for number, one in enumerate(annotations)]
+    if len(made) != pictures:
+        raise ValueError(f"{pictures} pictures, but annotations of {len(made)}; give those of each picture")
+    shapes = sorted({tuple(one.shape) for one in made})
+    if len(shapes) > 1:
+        raise ValueError(f"the annotations have the shapes {shapes}; pictures of one call share one (regions, size)")
+    return torch.stack(made)
+
+
 def _align_batch(
-    model: PreTrainedModel, processor: Any, pictures: list[Image.Image], captions: list[str] | None, search: dict
+    model: PreTrainedModel,
+    processor: Any,
+    pictures: list[Image.Image],
+    read: dict[str, torch.Tensor],
+    captions: list[str] | None,
+    search: dict,
 ) -> list[PictureAttention]:
+    """Attention of some pictures; `read` is what the encoder reads of them."""
     from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import grid_of
 
     tokenizer, config = processor.tokenizer, model.config
-    pixels = processor(images=pictures)["pixel_values"].to(model.device)
-    encoded = model.get_encoder()(pixel_values=pixels)
+    encoded = model.get_encoder()(**read)
     if captions is None:
         sequences = model.generate(encoder_outputs=encoded, **search)
     else:

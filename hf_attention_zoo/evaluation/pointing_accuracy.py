@@ -50,8 +50,14 @@ def pointing_accuracy(model: Any, processor: Any, rows: CaptionRows, batch_size:
         ValueError: a caption that is not cut into as many tokens as it has boxes.
     """
     pictures = [rows.picture(index) for index in range(len(rows))]
+    given = model.config.image_encoder == "regions"
     read = align_pictures(
-        model, processor, pictures, captions=[listed[0] for listed in rows.captions], batch_size=batch_size
+        model,
+        processor,
+        pictures,
+        annotations=rows.regions.stack(range(len(rows))) if given else None,
+        captions=[listed[0] for listed in rows.captions],
+        batch_size=batch_size,
     )
     for one, row in zip(read, rows.rows, strict=True):
         if len(one.tokens) - len(row["boxes"]) not in (0, 1):  # the end mark has no box

@@ -10,6 +10,7 @@ import torch
 from transformers import GenerationConfig
 from transformers.pipelines.base import Pipeline
 
+from hf_attention_zoo.images.given_regions import given_regions
 from hf_attention_zoo.images.opening import open_picture
 
 MOST_TOKENS = 64
@@ -25,9 +26,12 @@ class CaptionPipeline(Pipeline):
     captioner = pipeline("image-captioning", model="folder")
     captioner("koala.jpg")                                   # [{"generated_text": "..."}]
     captioner([picture, data], batch_size=2, num_beams=5)    # one of these lists for each picture
+    captioner({"annotations": cache["koala.jpg"]})           # regions (L, D) of your own encoder
     ```
 
     A picture is a path, bytes, an open file, a PIL image, an array or tensor, or a row of a data set with an "image".
+    A row that has "annotations" (L, D) is captioned from these regions, whether or not it has an "image", too; a model
+    with image_encoder="regions" reads nothing else.
     Keywords of the constructor or of a call:
         prompt: what the captions begin with.
         generate_kwargs: a dictionary for `generate`, or its keywords one by one: num_beams, max_new_tokens, ...
@@ -64,24 +68,33 @@ class CaptionPipeline(Pipeline):
         if isinstance(images, (list, tuple)):
             if not images:
                 return []
-            opened = [_picture(image, f"picture {number}") for number, image in enumerate(images)]
+            opened = [_source(image, f"picture {number}") for number, image in enumerate(images)]
             return super().__call__(opened, *args, **kwargs)
         if not _is_stream(images):
-            images = _picture(images, "the picture")
+            images = _source(images, "the picture")
         elif not isinstance(images, torch.utils.data.Dataset):
             images = (image for image in images)
         return super().__call__(images, *args, **kwargs)
 
     def preprocess(self, inputs: Any, prompt: str = "") -> dict[str, Any]:
-        return dict(self.processor(images=_picture(inputs, "the picture"), text=prompt, return_tensors="pt"))
+        source = _source(inputs, "the picture")
+        if not isinstance(source, Mapping):
+            return dict(self.processor(images=source, text=prompt, return_tensors="pt"))
+        regions = source["annotations"][None]  # (1, L, D); the mask tells them from those of longer rows of the batch
+        mask = torch.ones(regions.shape[:2], dtype=torch.long)
+        beginning = self.processor.beginnings([prompt])
+        return {"annotations": regions, "attention_mask": mask, "decoder_input_ids": beginning}
 
     def _forward(self, model_inputs: dict[str, Any], generate_kwargs: dict[str, Any] | None = None) -> dict[str, Any]:
         options = self._prepare_generate_kwargs(dict(generate_kwargs or {}), return_dict_in_generate=False)
-        pixels = model_inputs["pixel_values"].to(self.model.dtype)
-        sequences = self.model.generate(
-            pixel_values=pixels, decoder_input_ids=model_inputs["decoder_input_ids"], **options
-        )
-        return {"output_ids": sequences.reshape(pixels.shape[0], -1, sequences.shape[-1])}
+        beginnings = model_inputs["decoder_input_ids"]
+        source = {
+            name: tensor.to(self.model.dtype) if tensor.is_floating_point() else tensor
+            for name, tensor in model_inputs.items()
+            if name in ("pixel_values", "annotations", "attention_mask")
+        }
+        sequences = self.model.generate(**source, decoder_input_ids=beginnings, **options)
+        return {"output_ids": sequences.reshape(beginnings.shape[0], -1, sequences.shape[-1])}
 
     def postprocess(self, model_outputs: dict[str, Any]) -> list[dict[str, str]]:
         texts = self.processor.batch_decode(model_outputs["output_ids"][0], skip_special_tokens=True)
@@ -103,10 +116,19 @@ def _is_stream(images: Any) -> bool:
     return not one and hasattr(images, "__iter__")
 
 
+def _source(source: Any, name: str) -> Any:
+    """A picture, or {"annotations": (L, D)} of a row that has regions."""
+    if isinstance(source, Mapping) and source.get("annotations") is not None:
+        return {"annotations": given_regions(source["annotations"], f"the annotations of {name}")}
+    return _picture(source, name)
+
+
 def _picture(source: Any, name: str) -> Any:
     """A picture, or the picture of a row of a data set."""
     if isinstance(source, Mapping):
         if "image" not in source:
-            raise ValueError(f"{name} is a row without 'image'; it has: {', '.join(map(str, source))}")
+            raise ValueError(
+                f"{name} is a row without 'image' or 'annotations'; it has: {', '.join(map(str, source))}"
+            )
         source = source["image"]
     return open_picture(source, name)

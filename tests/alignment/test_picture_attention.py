@@ -58,6 +58,36 @@ def test_a_model_without_a_gate_has_none_and_training_mode_stays() -> None:
     assert one.plot() is not None and "β" not in one.to_html()
 
 
+def test_regions_stand_in_for_what_the_encoder_makes() -> None:
+    model, processor = captioners.make_captioner()
+    made, options = captioners.pictures(), {"num_beams": 2, "max_new_tokens": 6, "batch_size": 2}
+    regions = model.get_encoder()(pixel_values=processor(images=made)["pixel_values"]).last_hidden_state.detach()
+    wanted = align(model, processor, made, **options)
+    for given in (regions, [one.numpy() for one in regions]):
+        for one, other in zip(align(model, processor, made, annotations=given, **options), wanted, strict=True):
+            assert (one.tokens, one.caption) == (other.tokens, other.caption)
+            np.testing.assert_allclose(one.weights, other.weights, atol=1e-6)
+            assert np.array_equal(one.picture, other.picture)
+
+
+def test_a_model_that_reads_regions_alone_is_drawn() -> None:
+    model, processor = captioners.make_captioner(image_encoder="regions", encoder_channels=None)
+    made, regions = captioners.pictures(2), torch.randn(2, 24, 6)
+    found = align(model, processor, made, annotations=regions, captions=["a red square", "a"])
+    assert found[0].weights.shape == (4, 4, 6) and found[0].plot() is not None
+    (one,) = align(model, processor, made[0], annotations=regions[0], captions="a red square")
+    np.testing.assert_allclose(one.weights, found[0].weights, atol=1e-6)
+    with pytest.raises(ValueError, match="give annotations"):
+        align(model, processor, made)
+    for wrong, message in (
+        (regions[:1], "2 pictures, but annotations of 1"),
+        ([regions[0], regions[1, :20]], "pictures of one call share one"),
+        ([regions[0], "x"], "the annotations of picture 1 are no numbers"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            align(model, processor, made, annotations=wrong)
+
+
 def test_wrong_calls_are_refused() -> None:
     model, processor = captioners.make_captioner()
     made = captioners.pictures(2)

@@ -25,7 +25,7 @@ def make_captioner(seed: int = 0, **changes: Any) -> tuple[Any, Any]:
     sizes = {"vocab_size": len(tokenizer), "embedding_size": 8, "hidden_size": 10, "annotation_size": 6}
     encoder = {"image_encoder": "convolutions", "encoder_channels": [4], "grid_height": 4, "grid_width": 6}
     torch.manual_seed(seed)
-    model = ShowAttendTellForConditionalGeneration(ShowAttendTellConfig(**sizes, **encoder, **changes)).eval()
+    model = ShowAttendTellForConditionalGeneration(ShowAttendTellConfig(**{**sizes, **encoder, **changes})).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(std=0.7)

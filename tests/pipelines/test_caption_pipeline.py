@@ -86,6 +86,35 @@ def test_what_is_no_picture_is_refused(folder: Path) -> None:
         captioner({"text": "x"})
 
 
+def test_regions_of_the_own_encoder_give_the_captions_of_the_pictures(folder: Path) -> None:
+    captioner, made = pipeline("image-captioning", model=str(folder)), pictures()
+    pixels = captioner.processor(images=made)["pixel_values"]
+    regions = captioner.model.get_encoder()(pixel_values=pixels).last_hidden_state.detach()
+    wanted, options = captioner(made, num_beams=3, **LIMIT), {"num_beams": 3, **LIMIT}
+    rows = [{"image": picture, "annotations": one.numpy()} for picture, one in zip(made, regions, strict=True)]
+    assert captioner(rows[1], **options) == wanted[1]
+    for batch_size in (1, 3):
+        assert captioner(rows, batch_size=batch_size, **options) == wanted
+    stream = datasets.Dataset.from_dict({"annotations": regions.tolist()})
+    assert list(captioner(stream, batch_size=2, **options)) == wanted
+
+
+def test_a_model_without_an_encoder_captions_regions_of_any_number(tmp_path: Path) -> None:
+    folder = save_captioner(tmp_path, image_encoder="regions", encoder_channels=None)
+    captioner = pipeline("image-captioning", model=str(folder))
+    rows = [{"annotations": np.random.default_rng(k).normal(size=(4 + 3 * k, 6))} for k in range(3)]
+    wanted = [captioner(row, prompt="a", **LIMIT) for row in rows]
+    assert captioner(rows, prompt="a", batch_size=3, **LIMIT) == wanted
+    assert len({found[0]["generated_text"] for found in wanted}) > 1
+    with pytest.raises(ValueError, match="give annotations"):
+        captioner(pictures(1)[0])
+    for wrong, message in ((np.zeros(6), r"shape \(6,\)"), ("words", "are no numbers"), ([[np.nan] * 6], "NaN")):
+        with pytest.raises(
+            ValueError, match=f"the annotations of picture 1.* {message}|the annotations of picture 1 {message}"
+        ):
+            captioner([rows[0], {"annotations": wrong}])
+
+
 def test_saving_the_pipeline_saves_what_it_needs(folder: Path, tmp_path: Path) -> None:
     captioner = pipeline("image-captioning", model=str(folder))
     captioner.save_pretrained(tmp_path / "again")
