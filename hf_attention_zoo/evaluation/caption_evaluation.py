@@ -12,6 +12,7 @@ import shlex
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from hf_attention_zoo.evaluation.caption_scoring import caption_scores
 from hf_attention_zoo.evaluation.likelihood import sentence_nll
 from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split, write_metrics
 from hf_attention_zoo.evaluation.saved_model import load_checkpoint, process_state
-from hf_attention_zoo.images.feature_cache import encode_pictures
+from hf_attention_zoo.images.feature_cache import RegionsOfRows, encode_pictures
 from hf_attention_zoo.training.caption_examples import cached_features, regions_folder
 from hf_attention_zoo.training.dotted_flags import split_dotted
 from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
@@ -42,36 +43,68 @@ def sources(model: Any, processor: Any, rows: CaptionRows, indices: Sequence[int
     return {"pixel_values": processor(images=[rows.picture(k) for k in indices])["pixel_values"].to(model.device)}
 
 
+@dataclass
+class Captioned:
+    """What a captioner made of some pictures.
+
+    Attributes:
+        captions: N captions.
+        means: (N, D) mean regions, as `mean_regions` has them.
+        nll, words: summed negative log likelihood in nats of every reference, and their words.
+        seconds: it took to encode the pictures and to write the captions.
+    """
+
+    captions: list[str] = field(default_factory=list)
+    means: list[torch.Tensor] = field(default_factory=list)
+    nll: float = 0.0
+    words: int = 0
+    seconds: float = 0.0
+
+
 @torch.no_grad()
-def write_captions(
+def caption_rows(
     model: Any,
     processor: Any,
     rows: CaptionRows,
     indices: Sequence[int],
     batch_size: int = 32,
     **generate_kwargs: Any,
-) -> list[str]:
-    """A caption for each of the pictures `indices`, in their order."""
-    captions: list[str] = []
+) -> Captioned:
+    """Caption the pictures `indices`, in their order, and read their references; each picture is encoded once."""
+    made = Captioned()
     for start in range(0, len(indices), batch_size):
-        read = sources(model, processor, rows, indices[start : start + batch_size])
-        sequences = model.generate(**read, **generate_kwargs)
-        captions += [text.strip() for text in processor.batch_decode(sequences, skip_special_tokens=True)]
-    return captions
+        batch, began = indices[start : start + batch_size], time.monotonic()
+        encoded = model.get_encoder()(**sources(model, processor, rows, batch))
+        sequences = model.generate(encoder_outputs=encoded, **generate_kwargs)
+        made.captions += [text.strip() for text in processor.batch_decode(sequences, skip_special_tokens=True)]
+        made.seconds += time.monotonic() - began
+        made.means.append(encoded.last_hidden_state.to(kept_type(model)).cpu().float().mean(1))
+        nll, words = caption_likelihood(model, processor, encoded, [rows.captions[k] for k in batch], batch_size)
+        made.nll, made.words = made.nll + nll, made.words + words
+    return made
 
 
 @torch.no_grad()
 def caption_likelihood(
-    model: Any, processor: Any, rows: CaptionRows, indices: Sequence[int], batch_size: int = 32
+    model: Any, processor: Any, encoded: Any, references: Sequence[Sequence[str]], batch_size: int = 32
 ) -> tuple[float, int]:
-    """Summed negative log likelihood in nats of every reference of the pictures `indices`, and their words."""
-    pairs = [(index, text) for index in indices for text in rows.captions[index]]
+    """Summed negative log likelihood in nats of every reference of encoded pictures, and their words.
+
+    The references of a picture share its regions: each has as many rows as the one with the most references of the
+    batch, empty ones at the end.
+    """
     total, count = 0.0, 0
-    for start in range(0, len(pairs), batch_size):
-        batch = pairs[start : start + batch_size]
-        labels = processor(captions=[text for _, text in batch])["labels"].to(model.device)
-        read = sources(model, processor, rows, [index for index, _ in batch])
-        nll, words = sentence_nll(model(**read, labels=labels).logits, labels)
+    at_once = max(1, batch_size // max(map(len, references)))
+    for start in range(0, len(references), at_once):
+        part = references[start : start + at_once]
+        most = max(map(len, part))
+        read = processor(captions=[text for listed in part for text in listed])["labels"].to(model.device)
+        places = [most * place + k for place, listed in enumerate(part) for k in range(len(listed))]
+        labels = read.new_full((most * len(part), read.shape[1]), -100)
+        labels[places] = read
+        regions = type(encoded)(**{name: tensor[start : start + at_once] for name, tensor in encoded.items()})
+        logits = model(encoder_outputs=regions, labels=labels, hypotheses_per_source=most).logits
+        nll, words = sentence_nll(logits, labels)
         total, count = total + nll.double().sum().item(), count + int(words.sum())
     return total, count
 
@@ -82,21 +115,31 @@ def nearest_captions(train: CaptionRows, of_train: torch.Tensor, of_rows: torch.
     return [train.captions[int(place)][0] for place in similar.argmax(-1)]
 
 
+def kept_type(model: Any) -> torch.dtype:
+    """Numbers of regions that are compared: as in the file of an encoder that stays as it is, else in full."""
+    kept = model.config.freeze_encoder and model.config.image_encoder != "regions"
+    return torch.float16 if kept else torch.float32
+
+
 def mean_regions(rows: CaptionRows, model: Any, image_processor: Any) -> torch.Tensor:
     """The mean region of each picture, (N, D); regions of an encoder that stays as it is are kept in a file."""
     if model.config.image_encoder == "regions":
-        return rows.regions.stack(range(len(rows))).float().mean(1)
-    if model.config.freeze_encoder:
-        cache = cached_features(rows, model, image_processor, regions_folder())
-        return cache.stack(rows.names).float().mean(1)
-    return encode_pictures(model, image_processor, rows.pictures(), dtype=torch.float32).mean(1)
+        regions = rows.regions
+    elif model.config.freeze_encoder:
+        regions = RegionsOfRows(cached_features(rows, model, image_processor, regions_folder()), rows.names)
+    else:
+        made = encode_pictures(model, image_processor, rows.pictures(), dtype=kept_type(model))
+        return torch.cat([part.mean(1) for part in made])
+    return torch.stack([regions[index].float().mean(0) for index in range(len(rows))])
 
 
-def baseline_captions(train: CaptionRows, rows: CaptionRows, model: Any, image_processor: Any) -> dict[str, list[str]]:
-    """What is to be beaten: name -> one caption for each row."""
+def baseline_captions(
+    train: CaptionRows, means: torch.Tensor, model: Any, image_processor: Any
+) -> dict[str, list[str]]:
+    """What is to be beaten: name -> one caption for each picture, of which (N, D) mean regions are given."""
     frequent = Counter(text for listed in train.captions for text in listed).most_common(1)[0][0]
-    means = [mean_regions(part, model, image_processor) for part in (train, rows)]
-    return {"most_frequent": [frequent] * len(rows), "nearest": nearest_captions(train, *means)}
+    nearest = nearest_captions(train, mean_regions(train, model, image_processor), means)
+    return {"most_frequent": [frequent] * len(means), "nearest": nearest}
 
 
 def evaluate_captioner(
@@ -154,20 +197,19 @@ def evaluate_captioner(
         )
 
     mine = list(range(state.process_index, len(rows), state.num_processes))
-    started = time.monotonic()
-    written = write_captions(model, processor, rows, mine, batch_size, **generate_kwargs)
-    seconds = time.monotonic() - started
-    nll, words = caption_likelihood(model, processor, rows, mine, batch_size)
-    gathered = gather_object([(mine, written, nll, words, seconds)])
-    by_index = {k: text for places, texts, *_ in gathered for k, text in zip(places, texts, strict=True)}
+    made = caption_rows(model, processor, rows, mine, batch_size, **generate_kwargs)
+    gathered = gather_object([(mine, made)])
+    by_index = {k: text for places, part in gathered for k, text in zip(places, part.captions, strict=True)}
     found = [by_index[k] for k in range(len(rows))]
-    nll, words = sum(part[2] for part in gathered), sum(part[3] for part in gathered)
-    seconds = max(part[4] for part in gathered)
+    nll, words = sum(part.nll for _, part in gathered), sum(part.words for _, part in gathered)
+    seconds = max(part.seconds for _, part in gathered)
 
     scores = caption_scores(found, rows.captions, language)
     beaten: dict[str, list[str]] = {}
     if baselines and "train" in splits and split != "train":
-        beaten = baseline_captions(splits["train"], rows, model, processor.image_processor)
+        places = torch.tensor([k for listed, _ in gathered for k in listed])
+        means = torch.cat([mean for _, part in gathered for mean in part.means])[places.argsort()]
+        beaten = baseline_captions(splits["train"], means, model, processor.image_processor)
     decoding = {**model.generation_config.to_diff_dict(), **generate_kwargs}
     wanted = ("num_beams", "length_penalty", "max_length", "max_new_tokens", "do_sample", "early_stopping")
     metrics: dict[str, Any] = {

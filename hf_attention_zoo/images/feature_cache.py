@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -12,7 +14,6 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 TENSOR = "annotations"
@@ -105,40 +106,80 @@ def write_features(path: str | PathLike[str], names: Sequence[str], annotations:
     """
     if annotations.ndim != 3 or len(names) != annotations.shape[0]:
         raise ValueError(f"{len(names)} names for regions of shape {tuple(annotations.shape)}; one row each is wanted")
+    write_feature_batches(path, names, [annotations], encoder)
+
+
+def write_feature_batches(
+    path: str | PathLike[str], names: Sequence[str], batches: Iterable[Tensor], encoder: str = ""
+) -> None:
+    """As `write_features`, from regions (n, L, D) of some pictures after the other, of which one is held at a time.
+
+    The file is laid out as safetensors has it: the length of a JSON header, the header, the numbers of the tensor.
+
+    Raises:
+        ValueError: a name comes twice, batches of several kinds, or more or fewer pictures than names.
+    """
     if len(set(names)) != len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise ValueError(f"the name {twice!r} comes twice; give every picture a name of its own")
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_name(f"{file.name}.{os.getpid()}.tmp")  # others may be writing the same
+    kind, made = None, 0
+    try:
+        with unfinished.open("wb") as out:
+            for batch in batches:
+                if kind is None:
+                    kind = (batch.dtype, *batch.shape[1:])
+                    out.write(_header(names, batch, encoder))
+                if batch.ndim != 3 or (batch.dtype, *batch.shape[1:]) != kind:
+                    raise ValueError(
+                        f"regions of {batch.dtype} and shape {tuple(batch.shape)} after {kind}; one kind is wanted"
+                    )
+                made += len(batch)
+                out.write(batch.detach().cpu().contiguous().view(torch.uint8).numpy().data)
+        if kind is None or made != len(names):
+            raise ValueError(f"{len(names)} names for regions of {made} pictures; one row each is wanted")
+        unfinished.replace(file)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _header(names: Sequence[str], batch: Tensor, encoder: str) -> bytes:
+    """What stands before the numbers of (N, L, D), of which the batch has the first."""
+    kinds = {torch.float16: "F16", torch.bfloat16: "BF16", torch.float32: "F32", torch.float64: "F64"}
+    if batch.dtype not in kinds:
+        raise ValueError(f"regions are of {batch.dtype}; give one of {', '.join(map(str, kinds))}")
+    shape = [len(names), *batch.shape[1:]]
+    size = math.prod(shape) * batch.element_size()
     facts = {"names": json.dumps(list(names), ensure_ascii=False), "encoder": encoder}
-    save_file({TENSOR: annotations.contiguous()}, unfinished, metadata=facts)
-    unfinished.replace(file)
+    entry = {"dtype": kinds[batch.dtype], "shape": shape, "data_offsets": [0, size]}
+    header = json.dumps({"__metadata__": facts, TENSOR: entry}, ensure_ascii=False).encode()
+    header += b" " * (-len(header) % 8)  # the numbers are aligned
+    return len(header).to_bytes(8, "little") + header
 
 
-@torch.no_grad()
 def encode_pictures(
     model: Any, image_processor: Any, pictures: Iterable[Any], batch_size: int = 32, dtype: torch.dtype = torch.float16
-) -> Tensor:
-    """Regions (N, L, D) of pictures, by a captioner's own encoder in evaluation mode; the pictures may be a stream."""
-    encoder, made, waiting = model.get_encoder(), [], []
-    before = encoder.training
-    encoder.eval()
+) -> Iterator[Tensor]:
+    """Regions (n, L, D) of some pictures after the other, by a captioner's own encoder in evaluation mode.
 
-    def run() -> None:
-        pixels = image_processor(waiting, return_tensors="pt")["pixel_values"].to(encoder.device)
-        made.append(encoder(pixel_values=pixels).last_hidden_state.to(dtype).cpu())
-        waiting.clear()
+    Args:
+        pictures: may be a stream; `batch_size` of them are held at a time.
 
-    try:
-        for picture in pictures:
-            waiting.append(picture)
-            if len(waiting) == batch_size:
-                run()
-        if waiting:
-            run()
-    finally:
-        encoder.train(before)
-    if not made:
+    Raises:
+        ValueError: there are none.
+    """
+    encoder, pictures, empty = model.get_encoder(), iter(pictures), True
+    while batch := list(itertools.islice(pictures, batch_size)):
+        empty, before = False, encoder.training
+        encoder.eval()
+        try:
+            with torch.no_grad():
+                pixels = image_processor(batch, return_tensors="pt")["pixel_values"].to(encoder.device)
+                regions = encoder(pixel_values=pixels).last_hidden_state.to(dtype).cpu()
+        finally:
+            encoder.train(before)
+        yield regions
+    if empty:
         raise ValueError("there are no pictures to encode")
-    return torch.cat(made)

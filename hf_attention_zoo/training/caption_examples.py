@@ -15,9 +15,11 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from hf_attention_zoo.data.captions import CaptionRows
-from hf_attention_zoo.images.feature_cache import FeatureCache, encode_pictures, write_features
+from hf_attention_zoo.images.feature_cache import FeatureCache, encode_pictures, write_feature_batches
 
 LABELS = "labels"
+KEPT_BYTES = 2**30
+"""So much memory may the pictures of a split take; those of a larger one are opened for each batch."""
 
 
 class CaptionExamples(Dataset):
@@ -25,7 +27,7 @@ class CaptionExamples(Dataset):
 
     Attributes:
         name: what the model calls the pictures: `pixel_values`, or `annotations` from a cache.
-        pictures: (N, H, W, 3) bytes, or a `FeatureCache`.
+        pictures: (N, H, W, 3) bytes, `FittedPictures`, or a `FeatureCache`.
     """
 
     def __init__(self, pictures: Any, keys: Sequence[Any], labels: Sequence[Sequence[int]], name: str) -> None:
@@ -90,9 +92,29 @@ def encode_captions(
     return CaptionExamples(pictures, keys, [ids[k] for k in kept], name), len(ids) - len(kept)
 
 
-def fitted_pictures(rows: CaptionRows, image_processor: Any) -> np.ndarray:
-    """Pictures of a split at the encoder's size, (N, H, W, 3) bytes: prepared once, normalised in the batch."""
-    return np.stack([np.asarray(image_processor.fitted(picture), dtype=np.uint8) for picture in rows.pictures()])
+class FittedPictures:
+    """Pictures of a split at the encoder's size, (H, W, 3) bytes by the number of the row, opened when asked for."""
+
+    def __init__(self, rows: CaptionRows, image_processor: Any) -> None:
+        self.rows, self.image_processor = rows, image_processor
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        return np.asarray(self.image_processor.fitted(self.rows.picture(index)), dtype=np.uint8)
+
+
+def fitted_pictures(rows: CaptionRows, image_processor: Any, most_bytes: int = KEPT_BYTES) -> Any:
+    """Pictures of a split at the encoder's size, normalised in the batch: (N, H, W, 3) bytes, prepared once.
+
+    Of a split that takes more than `most_bytes`, pictures are opened anew for each batch.
+    """
+    opened = FittedPictures(rows, image_processor)
+    first = opened[0]
+    if len(rows) * first.nbytes > most_bytes:
+        return opened
+    made = np.empty((len(rows), *first.shape), dtype=np.uint8)
+    for index in range(len(rows)):
+        made[index] = opened[index]
+    return made
 
 
 def regions_folder() -> Path:
@@ -114,5 +136,5 @@ def cached_features(rows: CaptionRows, model: Any, image_processor: Any, folder:
     path = folder / f"{model.config.image_encoder}-{digest.hexdigest()[:24]}.safetensors"
     if not path.is_file():
         made = encode_pictures(model, image_processor, rows.pictures())
-        write_features(path, rows.names, made, encoder=model.config.image_encoder)
+        write_feature_batches(path, rows.names, made, encoder=model.config.image_encoder)
     return FeatureCache(path)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import pickle
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from PIL import Image
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from hf_attention_zoo import ShowAttendTellConfig, ShowAttendTellForConditionalGeneration
-from hf_attention_zoo.images.feature_cache import FeatureCache, encode_pictures, write_features
+from hf_attention_zoo.images.feature_cache import (
+    FeatureCache,
+    encode_pictures,
+    write_feature_batches,
+    write_features,
+)
 from hf_attention_zoo.images.picture_processor import PictureProcessor
 
 
@@ -25,6 +32,39 @@ def test_regions_come_back_by_name(tmp_path: Path) -> None:
     assert torch.equal(pickle.loads(pickle.dumps(cache))["c"], values[2])
     with pytest.raises(ValueError, match="has no picture 'b'"):
         cache["b"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_batches_are_written_as_safetensors_has_them_and_not_kept(dtype: torch.dtype, tmp_path: Path) -> None:
+    values, alive = torch.randn(7, 3, 5).to(dtype), []
+
+    def batches() -> Iterator[torch.Tensor]:
+        for part in values.split(2):
+            assert sum(one() is not None for one in alive) <= 1  # the one that was written last
+            made = part.clone()
+            alive.append(weakref.ref(made))
+            yield made
+            del made
+
+    write_feature_batches(tmp_path / "f", [f"빨강 {k}" for k in range(7)], batches(), encoder="vgg19")
+    save_file({"annotations": values}, tmp_path / "whole")
+    assert torch.equal(load_file(tmp_path / "f")["annotations"], load_file(tmp_path / "whole")["annotations"])
+    cache = FeatureCache(tmp_path / "f")
+    assert cache.encoder == "vgg19" and torch.equal(cache["빨강 4"], values[4])
+
+
+def test_batches_that_do_not_fit_leave_no_file(tmp_path: Path) -> None:
+    one = torch.zeros(2, 3, 5)
+    for batches, message in (
+        ([one], "3 names for regions of 2 pictures"),
+        ([one, one], "3 names for regions of 4 pictures"),
+        ([one, one[:1, :2]], "one kind is wanted"),
+        ([one.long(), one[:1].long()], r"regions are of torch\.int64"),
+        ([], "3 names for regions of 0 pictures"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            write_feature_batches(tmp_path / "f", ["a", "b", "c"], batches)
+    assert not list(tmp_path.iterdir())
 
 
 def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
@@ -53,9 +93,10 @@ def test_pictures_are_encoded_as_the_model_would_and_its_mode_stays() -> None:
     model = ShowAttendTellForConditionalGeneration(config).train()
     processor = PictureProcessor(size={"height": 8, "width": 8}, do_center_crop=False)
     pictures = [Image.new("RGB", (8, 8), (shade, 0, 90)) for shade in (10, 120, 250)]
-    made = encode_pictures(model, processor, iter(pictures), batch_size=2, dtype=torch.float32)
-    assert model.get_encoder().training
+    parts = list(encode_pictures(model, processor, iter(pictures), batch_size=2, dtype=torch.float32))
+    assert model.get_encoder().training and [len(part) for part in parts] == [2, 1]
+    made = torch.cat(parts)
     pixels = processor(pictures, return_tensors="pt")["pixel_values"]
     torch.testing.assert_close(made, model.get_encoder()(pixel_values=pixels).last_hidden_state.detach())
     with pytest.raises(ValueError, match="no pictures to encode"):
-        encode_pictures(model, processor, [])
+        list(encode_pictures(model, processor, []))

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import datasets
+import numpy as np
 import pytest
 import torch
 from training_runs import check_two_processes
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
 from hf_attention_zoo.cli.command import main
+from hf_attention_zoo.data.captions import load_captions
 from hf_attention_zoo.data.grid_pictures import write_grid_pictures
 from hf_attention_zoo.images import efficientnet_lite0
 from hf_attention_zoo.images.efficientnet_lite0 import EfficientNetLite0
 from hf_attention_zoo.images.feature_cache import write_features
+from hf_attention_zoo.images.picture_processor import PictureProcessor
+from hf_attention_zoo.training.caption_examples import (
+    CaptionCollator,
+    CaptionExamples,
+    FittedPictures,
+    fitted_pictures,
+)
 from hf_attention_zoo.training.entry_point import run_training
 from hf_attention_zoo.training.optimizers import GravesRMSProp
 from hf_attention_zoo.training.run_plan import parse_run
@@ -137,6 +147,20 @@ def test_a_frozen_encoder_is_run_once_for_all_epochs(
     assert len(list((tmp_path / "cache" / "attention_zoo_regions").glob("*.safetensors"))) == 2
     saved = AutoModelForImageTextToText.from_pretrained(tmp_path / "run")
     torch.testing.assert_close(saved.get_encoder().image_encoder.state_dict(), state)
+
+
+def test_pictures_of_a_large_split_are_opened_when_they_are_wanted(grids: Path) -> None:
+    rows, processor = load_captions(grids)["validation"], PictureProcessor(size={"height": 8, "width": 8})
+    processor.do_center_crop, processor.do_pad = False, True
+    kept = fitted_pictures(rows, processor)
+    opened = pickle.loads(pickle.dumps(fitted_pictures(rows, processor, most_bytes=kept.nbytes - 1)))
+    assert kept.shape == (len(rows), 8, 8, 3) and isinstance(opened, FittedPictures)
+    assert all(np.array_equal(opened[k], kept[k]) for k in range(len(rows)))
+    collate, batches = CaptionCollator(processor), []
+    for pictures in (kept, opened):
+        examples = CaptionExamples(pictures, [3, 1], [[5], [6, 7]], "pixel_values")
+        batches.append(collate([examples[0], examples[1]]))
+    assert torch.equal(batches[0]["pixel_values"], batches[1]["pixel_values"])
 
 
 @pytest.mark.parametrize(
