@@ -161,7 +161,12 @@ def row_of(run: Run, scores: dict[str, float], validation_accuracy: float | None
     }
 
 
-# --------------------------------------------------------------------------------------------- word vectors
+# ------------------------------------------------------------------------------------- budget and word vectors
+
+
+def training_of(run: Run, protocol: dict[str, Any]) -> dict[str, Any]:
+    """The budget of a data set: the common one and its own changes to it."""
+    return {**protocol["training"], **protocol["datasets"][run.dataset].get("training", {})}
 
 
 def vectors_of(run: Run, protocol: dict[str, Any], work: Path) -> str | None:
@@ -303,7 +308,7 @@ def train_small(run: Run, protocol: dict[str, Any], work: Path, command: str) ->
     trainer = ZooLabelTrainer(
         model=model,
         args=ZooTrainingArguments(
-            output_dir=str(folder), seed=run.seed, disable_tqdm=True, logging_steps=100, **protocol["training"]
+            output_dir=str(folder), seed=run.seed, disable_tqdm=True, logging_steps=100, **training_of(run, protocol)
         ),
         train_dataset=encode_labelled(splits["train"], tokenizer),
         eval_dataset=longest_first(encode_labelled(splits["validation"], tokenizer)),
@@ -348,7 +353,7 @@ def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> d
         "logging_steps": 100,
         "disable_tqdm": True,
         "word_vectors": vectors_of(run, protocol, work),
-        **protocol["training"],
+        **training_of(run, protocol),
         **{f"tokenizer.{name}": value for name, value in protocol["tokenizer"].items()},
         **{f"tokenizer.{name}": value for name, value in sentences.items() if settings["model"] == "han"},
         **{f"config.{name}": value for name, value in settings.get("config", {}).items()},
