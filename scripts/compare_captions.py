@@ -55,7 +55,7 @@ def train(variant: str, seed: int, protocol: dict[str, Any], work: Path, command
     from hf_attention_zoo.training.run_plan import parse_run
 
     folder = work / folder_name(variant, seed)
-    config = {**protocol["config"], **protocol["variants"][variant]}
+    config = {**protocol.get("config", {}), **protocol["variants"][variant]}
     flags = {
         "recipe": protocol["recipe"],
         "dataset": dataset_folder(protocol, work),

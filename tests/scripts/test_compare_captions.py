@@ -52,11 +52,18 @@ def test_means_stand_beside_the_baselines_group_by_group(compare, tmp_path: Path
     assert "| most frequent caption |  | 50.0 | 40.0 | 30.0 | 1.0 |" in text
 
 
-def test_every_protocol_names_only_what_there_is(compare) -> None:
+def test_every_protocol_makes_a_plan_of_each_of_its_variants(
+    compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from hf_attention_zoo import ShowAttendTellConfig
 
+    plans = []
+    monkeypatch.setattr("hf_attention_zoo.training.entry_point.run_training", plans.append)
+    monkeypatch.setattr(compare, "dataset_folder", lambda protocol, work: "data/pictures")
     for name in ("captions_emoji", "captions_stamps", "captions_grid"):
         protocol = compare.read_protocol(SCRIPTS / "comparisons" / f"{name}.yaml")
         assert len(protocol["seeds"]) == 3 and len(protocol["variants"]) == 5
-        for changes in protocol["variants"].values():
-            ShowAttendTellConfig(**changes)
+        for variant in protocol["variants"]:
+            compare.train(variant, protocol["seeds"][0], protocol, tmp_path, name)
+    attentions = [ShowAttendTellConfig(**plan.config).attention for plan in plans]
+    assert attentions == ["soft", "soft", "hard", "hard", "mean"] * 3
