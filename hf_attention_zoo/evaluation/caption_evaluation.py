@@ -241,7 +241,7 @@ def evaluate_captioner(
         **({"note": scores["note"]} if "note" in scores else {}),
         "command": command,
         "hardware": describe_hardware(),
-        "versions": versions(),
+        "versions": versions("pycocoevalcap", "nltk"),
     }
     if state.is_main_process:
         write_metrics(metrics, folder, output)

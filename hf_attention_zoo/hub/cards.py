@@ -77,6 +77,7 @@ class Metric:
     percent: bool = False
     falls: bool = False  # less is better
     digits: int = 2
+    package: str = ""  # that computes it, where there are several ways and no signature
 
     def shown(self, value: float | None) -> str:
         """The value as a table has it."""
@@ -97,8 +98,8 @@ METRICS: dict[str, Metric] = {
     "pearson": Metric("pearsonr", "Pearson correlation", digits=3),
     "bleu1": Metric("bleu", "BLEU-1"),
     "bleu4": Metric("bleu", "BLEU-4"),
-    "cider": Metric("cider", "CIDEr"),
-    "meteor": Metric("meteor", "METEOR without synonyms"),
+    "cider": Metric("cider", "CIDEr", package="pycocoevalcap"),
+    "meteor": Metric("meteor", "METEOR without synonyms", package="nltk"),
     "exact": Metric("exact_match", "exact matches in %"),
     "entity_f1": Metric("f1", "F1 of whole names", percent=True),
     "exact_match": Metric("exact_match", "exact matches in %"),
@@ -474,6 +475,8 @@ def results(checkpoint: Checkpoint) -> str:
         signature = measured(found[key])[1]
         if signature:
             lines.append(f"- {METRICS[key].name} signature: `{signature}`")
+        if METRICS[key].package:
+            lines.append(f"- {METRICS[key].name}: as `{METRICS[key].package}` computes it")
         if isinstance(found[key], Mapping) and found[key].get("note"):
             lines.append(f"- {METRICS[key].name}: {one_line(found[key]['note'])}")
     if found.get("brevity_penalty") is not None:

@@ -42,10 +42,10 @@ def describe_hardware() -> str:
     return f"{processor_name()}, {usable_cores()} cores, {threads} thread{'s' if threads != 1 else ''}, no GPU"
 
 
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that the numbers depend on."""
+def versions(*more: str) -> dict[str, str]:
+    """Versions of Python and of the packages that the numbers depend on, `more` of them where they are installed."""
     found = {"python": platform.python_version()}
-    for package in PACKAGES:
+    for package in (*PACKAGES, *more):
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

@@ -64,6 +64,7 @@ def test_a_picture_is_encoded_once_for_its_caption_its_references_and_the_neares
     metrics = evaluate_captioner(folder, dataset=str(data), batch_size=2, max_new_tokens=5)
     assert sum(encoded_pictures) == 3 + 3
     assert metrics["baselines"]["nearest"]["exact"] == 100.0  # the pictures of both splits are the same
+    assert {"sacrebleu", "pycocoevalcap", "nltk"} <= set(metrics["versions"])
     tokenizer = captioners.make_captioner()[1].tokenizer
     ids = [tokenizer(text)["input_ids"] for listed in REFERENCES for text in listed]
     assert metrics["results"]["target_tokens"] == sum(map(len, ids))

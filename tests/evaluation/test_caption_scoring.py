@@ -36,6 +36,28 @@ def test_cider_is_that_of_the_coco_code_and_ten_for_perfect_captions() -> None:
     assert cider(["zebra"] * 3, REFERENCES) == 0
 
 
+def test_cider_and_bleu_of_a_published_example() -> None:
+    """The readme of aac-metrics (0.4.6, which follows the COCO code) has these captions with these two numbers."""
+    pytest.importorskip("pycocoevalcap")
+    references = ["a man speaks", "someone speaks", "a man is speaking while a bird is chirping in the background"]
+    found = caption_scores(["a man is speaking", "rain falls"], [references, ["rain is falling hard on a surface"]])
+    assert found["cider"] == pytest.approx(0.9614, abs=5e-5)
+    assert found["bleu1"] == pytest.approx(42.78, abs=5e-3)
+
+
+def test_meteor_of_the_example_that_nltk_documents() -> None:
+    """The docstring of `nltk.translate.meteor_score.meteor_score`; no synonym takes part in this one."""
+    pytest.importorskip("nltk")
+    caption = "It is a guide to action which ensures that the military always obeys the commands of the party"
+    references = [
+        "It is a guide to action that ensures that the military will forever heed Party commands",
+        "It is the guiding principle which guarantees the military forces always being under the command of the Party",
+        "It is the practical guide for the army always to heed the directions of the party",
+    ]
+    assert meteor([caption], [references]) == pytest.approx(69.44, abs=5e-3)
+    assert meteor(["non matching hypothesis"], [["this is a cat"]]) == 0
+
+
 def test_meteor_counts_stems() -> None:
     pytest.importorskip("nltk")
     assert meteor(["dogs play"], [["dog plays"]]) > 90 > 1 > meteor(["zebra"], [["dog plays"]])

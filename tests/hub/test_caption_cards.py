@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import torch
 
 from hf_attention_zoo import ShowAttendTellConfig, ShowAttendTellForConditionalGeneration
 from hf_attention_zoo.hub.cards import build_card
+from hf_attention_zoo.training.run_facts import versions
 
 
 def scores(bleu4: float, cider: float) -> dict[str, float]:
@@ -46,6 +48,15 @@ def test_a_baseline_that_is_better_in_one_group_alone_is_a_limit(captioner: Path
         f"A simpler way is better on the 1,040 rows of seen=False: {NEAREST} in BLEU-4 (12.00 against 10.00)." in card
     )
     assert card.count("A simpler way is better") == 1
+
+
+def test_packages_of_scores_without_a_signature_are_named(captioner: Path) -> None:
+    (captioner / "metrics.json").write_text(
+        json.dumps({**METRICS, "versions": versions("pycocoevalcap", "none-such")})
+    )
+    card = build_card(captioner)
+    assert "- CIDEr: as `pycocoevalcap` computes it" in card and "`nltk`" not in card  # it has no METEOR
+    assert f", pycocoevalcap {metadata.version('pycocoevalcap')}\n" in card and "none-such" not in card
 
 
 def test_statistics_of_an_encoder_are_no_parameters(captioner: Path) -> None:

@@ -10,6 +10,7 @@ import datasets
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from training_runs import check_two_processes
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
@@ -26,6 +27,7 @@ from hf_attention_zoo.training.caption_examples import (
     FittedPictures,
     fitted_pictures,
 )
+from hf_attention_zoo.training.caption_task import CaptionMetrics
 from hf_attention_zoo.training.entry_point import run_training
 from hf_attention_zoo.training.optimizers import GravesRMSProp
 from hf_attention_zoo.training.run_plan import parse_run
@@ -97,6 +99,23 @@ def test_the_loss_falls_and_a_stopped_run_goes_on_to_the_same_losses(
     )
     resumed = run_training(plan, say=lambda text: None)
     assert [entry["loss"] for entry in resumed.log_history if "loss" in entry] == losses
+
+
+def test_a_run_stops_where_bleu_has_stopped_and_keeps_the_best_epoch(
+    grids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, score = iter([1.0, 3.0, 2.0, 2.5, *[0.0] * 9]), CaptionMetrics.__call__
+    monkeypatch.setattr(CaptionMetrics, "__call__", lambda self, it: {**score(self, it), "bleu4": next(given)})
+    options = ["--config.encoder_channels", "[4, 8]", "--metric_for_best_model", "bleu4", "--num_train_epochs", "9"]
+    options += ["--early_stopping_patience", "2", "--generation_max_length", "4"]
+    result = run_training(parse_run(flags(grids, tmp_path / "run", *options)), say=lambda text: None)
+    logged = [entry["eval_bleu4"] for entry in result.log_history if "eval_bleu4" in entry]
+    assert logged[:4] == [1.0, 3.0, 2.0, 2.5] and len(logged) <= 5  # the model that is kept is scored once more
+    facts = json.loads((tmp_path / "run" / "training.json").read_text())
+    assert facts["epochs"] == 4
+    (best,) = (tmp_path / "run").glob("checkpoint-12")  # the second epoch's, 6 steps each
+    kept, second = (load_file(folder / "model.safetensors") for folder in (tmp_path / "run", best))
+    torch.testing.assert_close(kept, second)
 
 
 def test_given_regions_stand_in_for_pictures(grids: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import multiprocessing
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -364,6 +365,39 @@ def test_the_moving_baseline_follows_a_constant_reward() -> None:
     for steps in range(1, 8):
         baseline = next_baseline(config, baseline, torch.full((4,), -2.5), torch.ones(4, 3))
         assert baseline.item() == pytest.approx(-2.5 * (1 - 0.9**steps))
+
+
+def baseline_of_one(rank: int, folder: Path, config: ShowAttendTellConfig, rewards: Tensor, mask: Tensor) -> None:
+    """What one of two processes makes of its half of a batch, written to a file."""
+    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
+    half = slice(3 * rank, 3 + 3 * rank)
+    made = next_baseline(config, torch.tensor(-4.0), rewards[half], mask[half])
+    torch.save(made, folder / f"{rank}.pt")
+    torch.distributed.destroy_process_group()
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="a fresh process takes too long")
+@pytest.mark.parametrize("normalisation", ["paper", "code"])
+def test_two_processes_share_the_baseline_of_their_whole_batch(
+    normalisation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+    config = ShowAttendTellConfig(**SIZES, attention="hard", normalisation=normalisation)
+    mask = torch.arange(4) < torch.tensor([4, 1, 3, 2, 2, 0])[:, None]  # the last is a row without a caption
+    rewards = -torch.rand(6) * mask.any(1)
+    context = multiprocessing.get_context("fork")
+    given = (tmp_path, config, rewards, mask)
+    running = [context.Process(target=baseline_of_one, args=(rank, *given), daemon=True) for rank in (0, 1)]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join(timeout=120)
+    assert [process.exitcode for process in running] == [0, 0]
+    wanted = next_baseline(config, torch.tensor(-4.0), rewards, mask)
+    for rank in (0, 1):
+        torch.testing.assert_close(torch.load(tmp_path / f"{rank}.pt"), wanted)
+    count = 5 if normalisation == "paper" else 12
+    assert wanted.item() == pytest.approx(-3.6 + 0.1 * rewards.sum().item() / count)
 
 
 def test_drawn_locations_follow_their_weights() -> None:
