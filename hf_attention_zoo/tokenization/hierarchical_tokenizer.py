@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from transformers import BatchEncoding
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy, to_py_obj
@@ -221,8 +222,8 @@ class HierarchicalTokenizer(OwnBackend):
         if return_tensors is not None and padding_strategy == PaddingStrategy.DO_NOT_PAD:
             padding_strategy = PaddingStrategy.LONGEST  # a tensor has one width
         batch = self._pad_batch(batch, padding_strategy, pad_to_multiple_of, padding_side, **limits)
-        if single and return_tensors is None:
-            return BatchEncoding({name: values[0] for name, values in batch.items()})
+        if return_tensors is None:
+            batch = _as_lists(batch, single)
         return BatchEncoding(batch, tensor_type=return_tensors)
 
     def _limits(self, max_sentences: int | None = None, max_words: int | None = None) -> tuple[int | None, int | None]:
@@ -318,8 +319,8 @@ class HierarchicalTokenizer(OwnBackend):
             ids = columns["input_ids"]
             columns["attention_mask"] = [[[1] * len(sentence) for sentence in document] for document in ids]
         columns = self._pad_batch(columns, strategy, pad_to_multiple_of, padding_side, max_sentences, max_words)
-        if single and return_tensors is None:
-            columns = {name: values[0] for name, values in columns.items()}
+        if return_tensors is None:
+            columns = _as_lists(columns, single)
         return BatchEncoding(columns, tensor_type=return_tensors)
 
     def _pad_batch(
@@ -331,16 +332,14 @@ class HierarchicalTokenizer(OwnBackend):
         max_sentences: int | None = None,
         max_words: int | None = None,
     ) -> dict[str, Any]:
-        """The columns of a batch, those of words padded."""
+        """The columns of a batch, those of words padded: then arrays, (documents, sentences, words)."""
         if strategy == PaddingStrategy.DO_NOT_PAD:
             return batch
         height, width = self._padded_shape(batch["input_ids"], strategy, multiple, max_sentences, max_words)
         side = side or self.padding_side
         fills = {"input_ids": self.pad_token_id, "attention_mask": 0}
         return {
-            name: [_framed(document, height, width, fills[name], side) for document in values]
-            if name in fills
-            else values
+            name: _grid(values, height, width, fills[name], side) if name in fills else values
             for name, values in batch.items()
         }
 
@@ -387,12 +386,18 @@ def _is_one_document(values: Any) -> bool:
     return _depth(values) < 3 and not (len(values) and all(isinstance(v, list | tuple) and not v for v in values))
 
 
-def _framed(document: Ids, height: int, width: int, fill: int, side: str) -> Ids:
-    """A document as a grid with `fill` at the end, or at the beginning, of both axes."""
-    left = side == "left"
-    lines = []
-    for sentence in document:
-        rest = [fill] * (width - len(sentence))
-        lines.append([*rest, *sentence] if left else [*sentence, *rest])
-    empty = [[fill] * width for _ in range(height - len(lines))]
-    return [*empty, *lines] if left else [*lines, *empty]
+def _as_lists(columns: Mapping[str, Any], single: bool) -> dict[str, Any]:
+    """The columns without arrays, of a single document without the axis of documents."""
+    lists = {name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in columns.items()}
+    return {name: values[0] for name, values in lists.items()} if single else lists
+
+
+def _grid(documents: list[Ids], height: int, width: int, fill: int, side: str) -> np.ndarray:
+    """Documents as a grid (documents, height, width) with `fill` at the end, or at the beginning, of both axes."""
+    grid = np.full((len(documents), height, width), fill, dtype=np.int64)
+    for number, document in enumerate(documents):
+        first = height - len(document) if side == "left" else 0
+        for line, sentence in enumerate(document, first):
+            start = width - len(sentence) if side == "left" else 0
+            grid[number, line, start : start + len(sentence)] = sentence
+    return grid
