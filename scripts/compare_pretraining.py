@@ -146,7 +146,7 @@ def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str) ->
             run_training(parse_run(argv, command="scripts/compare_pretraining.py run"))
             drop_checkpoints(folder)
         facts = read_json(folder / FACTS_FILE)
-        metrics = evaluator_for(folder).run(folder, dataset=one.dataset)
+        metrics = evaluator_for(folder).run(folder)  # the data set of the training, and its columns
         metric = one.task_settings["metric"]
         baseline = one.task_settings.get("baseline")
         row = {

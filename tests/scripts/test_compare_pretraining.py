@@ -1,0 +1,96 @@
+"""The comparison of pre-trained bodies: every objective, task and system of the protocol trains, at tiny sizes."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+WORDS = ("dog", "cat", "horse")
+SPLITS = (("train", 24), ("validation", 6), ("test", 6))
+
+
+@pytest.fixture(scope="module")
+def compare(request: pytest.FixtureRequest):
+    sys.path.insert(0, str(SCRIPTS))
+    request.addfinalizer(lambda: sys.path.remove(str(SCRIPTS)))
+    spec = importlib.util.spec_from_file_location("compare_pretraining", SCRIPTS / "compare_pretraining.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    request.addfinalizer(lambda: sys.modules.pop(spec.name))
+    spec.loader.exec_module(module)
+    return module
+
+
+def row_of(kind: str, number: int) -> dict[str, Any]:
+    word = WORDS[number % 3]
+    if kind == "tags_pud":
+        return {"words": ["the", word, "came"], "tags": ["DET", "NOUN", "VERB"]}
+    if kind == "qa_xquad":
+        answers = {"text": [word], "answer_start": [4]}
+        return {"en": {"question": "who came ?", "context": f"the {word} came .", "answers": answers}}
+    if kind == "pair_debian_match":
+        return {"text": f"a {word} came", "text_pair": "a dog came", "label": number % 2}
+    return {"text": f"the {word} came", "label": number % 2}
+
+
+def folder_of(folder: Path, kind: str) -> str:
+    folder.mkdir(parents=True)
+    for split, count in SPLITS:
+        lines = "".join(json.dumps(row_of(kind, number)) + "\n" for number in range(count))
+        (folder / f"{split}.jsonl").write_text(lines, encoding="utf-8")
+    return str(folder)
+
+
+def test_every_body_trains_and_every_task_is_scored_and_tabulated(compare: Any, tmp_path: Path) -> None:
+    protocol = compare.read_protocol(SCRIPTS / "comparisons" / "pretraining.yaml")
+    text = tmp_path / "text"
+    text.mkdir()
+    for split, count in (("train", 40), ("validation", 20), ("test", 20)):  # more than one stretch of 128 tokens
+        documents = [f"The {WORDS[n % 3]} came.\nIt saw a {WORDS[n * n % 3]}.\nThen it went." for n in range(count)]
+        (text / f"{split}.txt").write_text("\n\n".join(documents) + "\n", encoding="utf-8")
+    few = {"max_steps": 2, "eval_steps": 2, "save_steps": 2, "per_device_train_batch_size": 4, "report_to": "none"}
+    protocol["pretraining"] |= few | {"dataset": str(text), "length": 32}
+    protocol["config"]["bert2018"] |= {"hidden_size": 16, "intermediate_size": 32, "max_position_embeddings": 128}
+    protocol["config"]["gpt2018"] = protocol["config"]["bert2018"]
+    protocol["tokenizer"] = {model: {"vocab_size": 150} for model in ("bert2018", "gpt2018")}
+    protocol["training"] |= few | {"eval_strategy": "steps", "save_strategy": "steps"}
+    protocol["seeds"] = [1]
+    for task in protocol["tasks"].values():
+        task["embedded"] = False
+        task.get("training", {}).pop("num_train_epochs", None)
+    data = {task: folder_of(tmp_path / "tasks" / task, task) for task in protocol["tasks"]}
+    file, work = tmp_path / "few.yaml", tmp_path / "work"
+    file.write_text(json.dumps(protocol), encoding="utf-8")  # YAML reads JSON
+
+    compare.pretrain(file, work, "")
+    compare.pretrain(file, work, "")  # everything has its row
+    held_out = {
+        (row["body"], row["system"], row["name"]) for row in compare.read_rows(tmp_path / "few.perplexity.csv")
+    }
+    assert {body for body, _, _ in held_out} == set(protocol["bodies"])
+    assert {("bert", "model", "masked_perplexity"), ("gpt", "3-gram", "perplexity")} <= held_out
+    assert ("bert", "model", "next_sentence_accuracy") in held_out
+    assert ("bert-no-next-sentence", "model", "next_sentence_accuracy") not in held_out
+
+    assert len(compare.runs_of(protocol, data, "")) == 3 * 8 + 2 * 4  # all on three tasks, BERT on tags and questions
+    few_systems = ("BERT, from scratch", "GPT, pre-trained", "GPT, from scratch, no auxiliary loss")
+    protocol["systems"] = {name: protocol["systems"][name] for name in few_systems}
+    file.write_text(json.dumps(protocol), encoding="utf-8")
+    planned = compare.runs_of(protocol, data, "")
+    compare.run(file, work, data, "")
+    rows = {(row["task"], row["system"]): row for row in compare.read_rows(tmp_path / "few.csv")}
+    assert set(rows) == {(one.task, one.system) for one in planned}
+    assert all(row["value"] and row["baseline"] for row in rows.values())
+    body = json.loads((work / "bodies" / "bert" / "config.json").read_text())
+    tuned = json.loads(
+        (work / compare.folder_name("sent_vader", "BERT, from scratch", "1") / "config.json").read_text()
+    )
+    assert tuned["hidden_size"] == body["hidden_size"] == 16
+    table = compare.table(file)
+    assert "| system | " + " | ".join(protocol["tasks"]) + " |" in table and "| simple baseline | " in table
