@@ -45,6 +45,7 @@ def main() -> None:
     parser.add_argument("out", type=Path, help="the checkpoint's folder, e.g. model_cards/rnnsearch-de-en")
     parser.add_argument("--example", required=True, help="a held-out text (or the path of a picture) for the card")
     parser.add_argument("--example_pair", help="the second text of the example, for models that read pairs")
+    parser.add_argument("--example_answer", help="what the data give as its label, caption or translation")
     parser.add_argument("--dataset", help="score on this in place of the training's data set")
     parser.add_argument("--summary", help="one sentence for the head of the card")
     parser.add_argument("--group_column", help="of captions: score the rows of each value of this column apart")
@@ -87,6 +88,8 @@ def main() -> None:
     }
     if options.example_pair:
         facts["example_pair"] = options.example_pair
+    if options.example_answer:
+        facts["example_answer"] = options.example_answer
     if options.summary:
         facts["summary"] = options.summary
     if is_sample(metrics["dataset"]["name"]):

@@ -17,6 +17,7 @@ say so.
     datasets       list of data set ids for the metadata; default: the data set of the evaluation
     example        an input text for the usage lines
     example_pair   the second text of the example, for models that read pairs
+    example_answer what the data give as the example's label, caption or translation; stands under the picture of it
     intended_use   a text or a list of texts
     limits         a text or a list of texts
 """
@@ -49,6 +50,7 @@ FACTS: dict[str, type | tuple[type, ...]] = {
     "datasets": list,
     "example": str,
     "example_pair": str,
+    "example_answer": str,
     "intended_use": (str, list),
     "limits": (str, list),
 }
@@ -542,7 +544,10 @@ def picture(checkpoint: Checkpoint) -> str:
     """The picture that the folder holds: where the model attended, or its sentence vectors if it does not attend."""
     if (checkpoint.folder / "alignment.png").is_file():
         title, shown = wording_of(checkpoint.task).picture
-        return f"## What it attends to\n\n![{title}](alignment.png)\n\n{shown}".rstrip()
+        answer = checkpoint.facts.get("example_answer")
+        given = f"The data say: {one_line(answer)}." if answer else ""
+        parts = ["## What it attends to", f"![{title}](alignment.png)", f"{shown} {given}".strip()]
+        return "\n\n".join(part for part in parts if part)
     if (checkpoint.folder / SENTENCES_FILE).is_file():
         return f"## What it makes of a sentence\n\n![Held-out sentences as points]({SENTENCES_FILE})\n\n{SENTENCES}"
     return ""

@@ -57,6 +57,19 @@ def test_baselines_stand_beside_and_a_better_one_is_a_limit(classifier: Path) ->
     assert "the most frequent class in" not in card
 
 
+def test_what_the_data_say_of_the_example_stands_under_its_picture(classifier: Path) -> None:
+    (classifier / "alignment.png").write_bytes(b"")
+    assert "The data say" not in build_card(classifier)
+    (classifier / "facts.json").write_text(json.dumps({"example": "so so", "example_answer": "bad"}))
+    assert (
+        build_card(classifier)
+        .partition("(alignment.png)")[2]
+        .partition("##")[0]
+        .strip()
+        .endswith("The data say: bad.")
+    )
+
+
 def test_classes_are_shown_with_what_they_are_taken_for(classifier: Path) -> None:
     card = build_card(classifier)
     assert "| bad | 4 | 50.0 % | 75.0 % | 60.0 % | good (1) |" in card
