@@ -169,6 +169,11 @@ def training_of(run: Run, protocol: dict[str, Any]) -> dict[str, Any]:
     return {**protocol["training"], **protocol["datasets"][run.dataset].get("training", {})}
 
 
+def tokenizer_of(run: Run, protocol: dict[str, Any]) -> dict[str, Any]:
+    """How the texts of a data set are cut into words or pieces."""
+    return {**protocol["tokenizer"], **protocol["datasets"][run.dataset].get("tokenizer", {})}
+
+
 def vectors_of(run: Run, protocol: dict[str, Any], work: Path) -> str | None:
     """The word vectors that a run starts from, as `--word_vectors` takes them; a file of those learnt here."""
     from hf_attention_zoo.data.labelled import load_labelled
@@ -182,7 +187,7 @@ def vectors_of(run: Run, protocol: dict[str, Any], work: Path) -> str | None:
     file = work / "word_vectors" / f"{run.dataset}.txt"
     if not file.is_file():
         rows = load_labelled(run.path, splits=["train"])[0]["train"]
-        split = TextTokenizer.train(raw_texts(rows), **protocol["tokenizer"]).backend_tokenizer.encode
+        split = TextTokenizer.train(raw_texts(rows), **tokenizer_of(run, protocol)).backend_tokenizer.encode
         sentences = (
             split(sentence, add_special_tokens=False).tokens
             for text in raw_texts(rows)
@@ -292,7 +297,7 @@ def train_small(run: Run, protocol: dict[str, Any], work: Path, command: str) ->
     folder = work / run.folder
     splits, info = load_labelled(run.path)
     if not (folder / "tokenizer_config.json").is_file():
-        TextTokenizer.train(raw_texts(splits["train"]), **protocol["tokenizer"]).save_pretrained(folder)
+        TextTokenizer.train(raw_texts(splits["train"]), **tokenizer_of(run, protocol)).save_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     set_seed(run.seed)
     model = SmallClassifier(
@@ -354,7 +359,7 @@ def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> d
         "disable_tqdm": True,
         "word_vectors": vectors_of(run, protocol, work),
         **training_of(run, protocol),
-        **{f"tokenizer.{name}": value for name, value in protocol["tokenizer"].items()},
+        **{f"tokenizer.{name}": value for name, value in tokenizer_of(run, protocol).items()},
         **{f"tokenizer.{name}": value for name, value in sentences.items() if settings["model"] == "han"},
         **{f"config.{name}": value for name, value in settings.get("config", {}).items()},
     }
