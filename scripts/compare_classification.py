@@ -93,7 +93,7 @@ def fits(settings: dict[str, Any], dataset: str, data: dict[str, Any]) -> bool:
     """Whether a system is for this data set, by name and by pairs or single texts."""
     if dataset not in settings.get("sets", [dataset]):
         return False
-    return {"pairs": data.get("pairs", False), "texts": not data.get("pairs", False)}.get(settings.get("for"), True)
+    return settings.get("for") in (None, "pairs" if data.get("pairs", False) else "texts")
 
 
 def runs(protocol: dict[str, Any], paths: dict[str, str]) -> Iterator[Run]:
@@ -177,23 +177,18 @@ def tokenizer_of(run: Run, protocol: dict[str, Any]) -> dict[str, Any]:
 def vectors_of(run: Run, protocol: dict[str, Any], work: Path) -> str | None:
     """The word vectors that a run starts from, as `--word_vectors` takes them; a file of those learnt here."""
     from hf_attention_zoo.data.labelled import load_labelled
-    from hf_attention_zoo.data.word_vectors import learn_word_vectors
     from hf_attention_zoo.tokenization.text_tokenizer import TextTokenizer
     from hf_attention_zoo.training.label_encoding import raw_texts
+    from hf_attention_zoo.training.vector_start import LEARN, vectors_of_rows
 
     source = run.settings.get("word_vectors", protocol.get("word_vectors"))
-    if source != "gensim":
+    if source != LEARN:
         return source
     file = work / "word_vectors" / f"{run.dataset}.txt"
     if not file.is_file():
         rows = load_labelled(run.path, splits=["train"])[0]["train"]
-        split = TextTokenizer.train(raw_texts(rows), **tokenizer_of(run, protocol)).backend_tokenizer.encode
-        sentences = (
-            split(sentence, add_special_tokens=False).tokens
-            for text in raw_texts(rows)
-            for sentence in (text if isinstance(text, list) else [text])
-        )
-        vectors = learn_word_vectors(sentences, protocol["vector_size"])
+        tokenizer = TextTokenizer.train(raw_texts(rows), **tokenizer_of(run, protocol))
+        vectors = vectors_of_rows(tokenizer, rows, protocol["vector_size"])
         lines = (f"{word} {' '.join(f'{number:.6g}' for number in vector)}\n" for word, vector in vectors.items())
         file.parent.mkdir(parents=True, exist_ok=True)
         begun = file.with_suffix(".part")
@@ -348,8 +343,10 @@ def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> d
     folder, settings = work / run.folder, run.settings
     data = protocol["datasets"][run.dataset]
     pairs = data.get("pairs", False)
-    sentences = {name: protocol[name] for name in ("max_sentences", "max_words") if name in protocol}
-    sentences["language"] = data["language"]  # of HAN's tokenizer, which splits documents
+    tokenizer = tokenizer_of(run, protocol)
+    if settings["model"] == "han":  # its tokenizer splits documents into sentences
+        limits = {name: protocol[name] for name in ("max_sentences", "max_words") if name in protocol}
+        tokenizer |= {**limits, "language": data["language"]}
     flags = {
         "recipe": f"{settings['recipe']}-pairs" if pairs else settings["recipe"],
         "dataset": run.path,
@@ -359,8 +356,7 @@ def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> d
         "disable_tqdm": True,
         "word_vectors": vectors_of(run, protocol, work),
         **training_of(run, protocol),
-        **{f"tokenizer.{name}": value for name, value in tokenizer_of(run, protocol).items()},
-        **{f"tokenizer.{name}": value for name, value in sentences.items() if settings["model"] == "han"},
+        **{f"tokenizer.{name}": value for name, value in tokenizer.items()},
         **{f"config.{name}": value for name, value in settings.get("config", {}).items()},
     }
     if not (folder / "training.json").is_file():

@@ -83,15 +83,8 @@ def main() -> None:
         f"{options.out.name}/{Path(options.example).name}" if hasattr(reader, "image_processor") else options.example
     )
     facts = {"example": example, "licence": "apache-2.0"}
-    facts |= {
-        name: getattr(options, name) for name in ("data_licence", "data_source", "limits") if getattr(options, name)
-    }
-    if options.example_pair:
-        facts["example_pair"] = options.example_pair
-    if options.example_answer:
-        facts["example_answer"] = options.example_answer
-    if options.summary:
-        facts["summary"] = options.summary
+    given = ("data_licence", "data_source", "limits", "example_pair", "example_answer", "summary")
+    facts |= {name: getattr(options, name) for name in given if getattr(options, name)}
     if is_sample(metrics["dataset"]["name"]):
         sample = get_sample(metrics["dataset"]["name"])
         facts |= {"data_licence": sample.licence, "data_source": sample.source, "limits": sample.dataset_card}

@@ -1,9 +1,12 @@
 """Settings that hold for every test (no network, one thread), and small models that several folders use."""
 
+import importlib
 import json
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -36,6 +39,15 @@ def one_thread() -> None:
 def fixed_seed() -> None:
     """Each test starts from the same random state."""
     torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def load_script() -> Iterator[Callable[[str], ModuleType]]:
+    """Name of a program in scripts/ -> its module, which finds its neighbours as where it is started."""
+    folder = str(Path(__file__).parents[1] / "scripts")
+    sys.path.insert(0, folder)
+    yield importlib.import_module
+    sys.path.remove(folder)
 
 
 TINY_SIZES = {

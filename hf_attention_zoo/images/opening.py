@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -52,15 +54,22 @@ def open_picture(source: Any, name: str = "the picture") -> Image.Image:
         return _opened(file, name)
 
 
+@contextmanager
+def _refusing(name: str, said: str) -> Iterator[None]:
+    """What PIL raises for a file becomes a ValueError with the picture's name."""
+    try:
+        yield
+    except Image.DecompressionBombError as error:
+        raise ValueError(f"{name} has too many pixels: {error}; make it smaller first") from error
+    except DAMAGE as error:
+        raise ValueError(f"{name} {said} ({error}); is the file whole?") from error
+
+
 def _opened(file: Any, name: str) -> Image.Image:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # counted below
-        try:
+        with _refusing(name, "cannot be read as a picture"):
             picture = Image.open(file)
-        except Image.DecompressionBombError as error:
-            raise ValueError(f"{name} has too many pixels: {error}; make it smaller first") from error
-        except DAMAGE as error:
-            raise ValueError(f"{name} cannot be read as a picture ({error}); is the file whole?") from error
         with picture:
             return _upright_rgb(picture, name)
 
@@ -71,7 +80,7 @@ def _upright_rgb(picture: Image.Image, name: str) -> Image.Image:
         raise ValueError(f"{name} is {width} x {height} pixels; there is nothing to see")
     if width * height > MOST_PIXELS:
         raise ValueError(f"{name} has {width} x {height} pixels, more than {MOST_PIXELS:,}; make it smaller first")
-    try:
+    with _refusing(name, "is damaged"):
         picture = ImageOps.exif_transpose(picture)
         if picture.mode.startswith("I") or picture.mode == "F":
             return _from_wide(picture)
@@ -80,10 +89,6 @@ def _upright_rgb(picture: Image.Image, name: str) -> Image.Image:
             white = Image.new("RGBA", picture.size, "white")
             return Image.alpha_composite(white, picture).convert("RGB")
         return picture.convert("RGB")
-    except Image.DecompressionBombError as error:
-        raise ValueError(f"{name} has too many pixels: {error}; make it smaller first") from error
-    except DAMAGE as error:
-        raise ValueError(f"{name} is damaged ({error}); is the file whole?") from error
 
 
 def _from_wide(picture: Image.Image) -> Image.Image:

@@ -6,7 +6,13 @@ from datasets import Dataset
 from transformers.utils import logging
 
 from hf_attention_zoo.data.labelled import joined
-from hf_attention_zoo.data.word_vectors import learn_word_vectors, read_word_vectors, start_embeddings, words_of
+from hf_attention_zoo.data.word_vectors import (
+    Vectors,
+    learn_word_vectors,
+    read_word_vectors,
+    start_embeddings,
+    words_of,
+)
 from hf_attention_zoo.training.arguments import ModelArguments
 from hf_attention_zoo.training.label_encoding import raw_texts
 
@@ -15,6 +21,21 @@ logger = logging.get_logger(__name__)
 LEARN = "gensim"
 # Texts that the coverage of running words is counted on.
 COUNTED_TEXTS = 2000
+
+
+def vectors_of_rows(tokenizer: Any, rows: Dataset, width: int, seed: int = 0) -> Vectors:
+    """Vectors of `width` numbers learnt from the texts of labelled rows, as the tokenizer cuts them.
+
+    Raises:
+        ImportError: gensim is missing.
+    """
+    encode = tokenizer.backend_tokenizer.encode
+    sentences = [
+        encode(sentence, add_special_tokens=False).tokens
+        for text in raw_texts(rows)
+        for sentence in (text if isinstance(text, list) else [text])
+    ]
+    return learn_word_vectors(sentences, width, seed=seed)
 
 
 def start_from_word_vectors(
@@ -32,13 +53,7 @@ def start_from_word_vectors(
             raise ValueError("--freeze_word_vectors would freeze random embeddings; name vectors with --word_vectors")
         return {}
     if source == LEARN:
-        encode = tokenizer.backend_tokenizer.encode
-        sentences = [
-            encode(sentence, add_special_tokens=False).tokens
-            for text in raw_texts(rows)
-            for sentence in (text if isinstance(text, list) else [text])
-        ]
-        vectors = learn_word_vectors(sentences, model.get_input_embeddings().weight.shape[1], seed=seed)
+        vectors = vectors_of_rows(tokenizer, rows, model.get_input_embeddings().weight.shape[1], seed)
     else:
         vectors = read_word_vectors(source, wanted=words_of(tokenizer))
     coverage = start_embeddings(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
+import captioners
 import numpy as np
 import pytest
 import torch
@@ -12,10 +12,6 @@ from PIL import Image
 
 from hf_attention_zoo import PictureAttention, align
 from hf_attention_zoo.alignment.picture_upsampling import upsample
-
-SPEC = importlib.util.spec_from_file_location("captioners", Path(__file__).parents[1] / "pipelines" / "captioners.py")
-captioners = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(captioners)
 
 
 @pytest.mark.parametrize("num_beams", [1, 4])

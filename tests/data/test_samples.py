@@ -1,7 +1,6 @@
 """The embedded samples: there, whole, licensed, loadable in every direction, and rebuilt byte for byte."""
 
 import gzip
-import importlib.util
 import itertools
 import lzma
 from pathlib import Path
@@ -21,12 +20,9 @@ def content(path):
     return (lzma if path.suffix == ".xz" else gzip).decompress(path.read_bytes())
 
 
-@pytest.fixture(scope="module")
-def build_samples():
-    spec = importlib.util.spec_from_file_location("build_samples", ROOT / "scripts" / "build_samples.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def build_samples(load_script):
+    return load_script("build_samples")
 
 
 def test_embedded_files_have_the_listed_counts_and_hashes(build_samples, capsys):

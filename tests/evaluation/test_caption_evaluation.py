@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 
+import captioners
 import datasets
 import pytest
 import torch
@@ -17,10 +17,6 @@ from hf_attention_zoo.evaluation.likelihood import sentence_nll
 from hf_attention_zoo.evaluation.pointing_accuracy import pointing_accuracy
 from hf_attention_zoo.images.feature_cache import write_features
 from hf_attention_zoo.images.small_convolutions import SmallConvolutions
-
-SPEC = importlib.util.spec_from_file_location("captioners", Path(__file__).parents[1] / "pipelines" / "captioners.py")
-captioners = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(captioners)
 
 REFERENCES = [["a red square"], ["a", "a blue circle and a red bar", "a bar"], ["a red bar", "a square"]]
 

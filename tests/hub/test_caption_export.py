@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import hf_attention_zoo
+import captioners
 
-SPEC = importlib.util.spec_from_file_location("captioners", Path(__file__).parents[1] / "pipelines" / "captioners.py")
-captioners = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(captioners)
+import hf_attention_zoo
 
 
 def test_an_exported_captioner_captions_without_the_plugin(tmp_path: Path) -> None:

@@ -11,12 +11,9 @@ from pathlib import Path
 import datasets
 import numpy as np
 import pytest
+from captioners import pictures, save_captioner
 from transformers import AutoImageProcessor, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer, pipeline
 from transformers.pipelines.pt_utils import KeyDataset
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from captioners import pictures, save_captioner
 
 from hf_attention_zoo import CaptionTokenizer, PictureProcessor, ShowAttendTellConfig, ShowAttendTellProcessor
 
@@ -154,7 +151,7 @@ def test_a_fresh_process_captions_alike(folder: Path) -> None:
     wanted = expected(folder, pictures(1), **LIMIT)[0]
     script = f"""
 import sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
 import hf_attention_zoo
 from transformers import pipeline
 from captioners import pictures

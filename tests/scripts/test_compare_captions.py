@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,14 +9,9 @@ import pytest
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
-@pytest.fixture(scope="module")
-def compare(request: pytest.FixtureRequest):
-    sys.path.insert(0, str(SCRIPTS))
-    request.addfinalizer(lambda: sys.path.remove(str(SCRIPTS)))
-    spec = importlib.util.spec_from_file_location("compare_captions", SCRIPTS / "compare_captions.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def compare(load_script):
+    return load_script("compare_captions")
 
 
 def metrics(bleu4: float) -> dict:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,16 +14,9 @@ SCRIPTS = Path(__file__).parents[2] / "scripts"
 FEW = {"num_train_epochs": 1, "per_device_train_batch_size": 8, "report_to": "none", "use_cpu": True}
 
 
-@pytest.fixture(scope="module")
-def compare(request: pytest.FixtureRequest):
-    sys.path.insert(0, str(SCRIPTS))
-    request.addfinalizer(lambda: sys.path.remove(str(SCRIPTS)))
-    spec = importlib.util.spec_from_file_location("compare_classification", SCRIPTS / "compare_classification.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclasses look their module up
-    request.addfinalizer(lambda: sys.modules.pop(spec.name))
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def compare(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("compare_classification")
 
 
 @pytest.fixture

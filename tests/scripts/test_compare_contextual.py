@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
+from collections.abc import Callable
+from types import ModuleType
 
 import numpy as np
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "compare_contextual.py"
 
-
-def test_sentences_of_a_document_are_never_split_and_each_seed_tests_another_tenth() -> None:
-    spec = importlib.util.spec_from_file_location("compare_contextual", SCRIPT)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+def test_sentences_of_a_document_are_never_split_and_each_seed_tests_another_tenth(
+    load_script: Callable[[str], ModuleType],
+) -> None:
+    script = load_script("compare_contextual")
     names = [f"pud/n{document:05}{sentence:03}" for document in range(40) for sentence in range(1 + document % 4)]
     tested = []
     for seed in range(10):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,16 +15,9 @@ WORDS = ("dog", "cat", "horse")
 SPLITS = (("train", 24), ("validation", 6), ("test", 6))
 
 
-@pytest.fixture(scope="module")
-def compare(request: pytest.FixtureRequest):
-    sys.path.insert(0, str(SCRIPTS))
-    request.addfinalizer(lambda: sys.path.remove(str(SCRIPTS)))
-    spec = importlib.util.spec_from_file_location("compare_pretraining", SCRIPTS / "compare_pretraining.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    request.addfinalizer(lambda: sys.modules.pop(spec.name))
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def compare(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("compare_pretraining")
 
 
 def row_of(kind: str, number: int) -> dict[str, Any]:

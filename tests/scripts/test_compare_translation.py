@@ -1,26 +1,18 @@
 """The comparison of translation models: a tiny one from protocol to picture."""
 
 import csv
-import importlib.util
 import json
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import yaml
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "compare_translation.py"
 
-
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    sys.path.insert(0, str(SCRIPT.parent))  # as where a script is started
-    specification = importlib.util.spec_from_file_location("compare_translation", SCRIPT)
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[specification.name] = module
-    specification.loader.exec_module(module)
-    return module
+@pytest.fixture
+def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("compare_translation")
 
 
 @pytest.fixture

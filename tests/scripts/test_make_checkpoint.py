@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shlex
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 from hf_attention_zoo.evaluation.caption_evaluation import build_parser
 
-SPEC = importlib.util.spec_from_file_location(
-    "make_checkpoint", Path(__file__).parents[2] / "scripts" / "make_checkpoint.py"
-)
-make_checkpoint = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(make_checkpoint)
 
-
-def test_the_recorded_command_has_every_choice_of_the_evaluation() -> None:
+def test_the_recorded_command_has_every_choice_of_the_evaluation(load_script: Callable[[str], ModuleType]) -> None:
+    make_checkpoint = load_script("make_checkpoint")
     chosen = {"dataset": "data/my pictures", "group_column": "seen_base"}
     command = make_checkpoint.evaluation_command(Path("model_cards") / "a", chosen)
     program, evaluate, *words = shlex.split(command)
