@@ -43,9 +43,12 @@ def fixed_seed() -> None:
 
 @pytest.fixture(scope="session")
 def load_script() -> Iterator[Callable[[str], ModuleType]]:
-    """Name of a program in scripts/ -> its module, which finds its neighbours as where it is started."""
+    """Name of a program in scripts/ -> its module, which finds its neighbours.
+
+    The folder comes last on the path: scripts/evaluate.py has the name of an installed package.
+    """
     folder = str(Path(__file__).parents[1] / "scripts")
-    sys.path.insert(0, folder)
+    sys.path.append(folder)
     yield importlib.import_module
     sys.path.remove(folder)
 
