@@ -13,8 +13,9 @@ and are not trained again. The epoch is chosen on the validation split; the test
 the CSV files alone and writes Markdown.
 
 `--only WORD` takes the bodies, tasks and systems whose name has the word. Tasks that do not come with the package are
-named with --data and passed over without. The script makes a folder for the tags from a treebank with a test split
-alone: `tags FILE LANGUAGE FOLDER`, documents kept together.
+named with --data and passed over without. `fine_tuning_config` changes the config of bodies for the tasks. The script
+makes a folder for the tags from a treebank with a test split alone: `tags FILE LANGUAGE FOLDER`, documents kept
+together.
 """
 
 from __future__ import annotations
@@ -132,7 +133,8 @@ def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str) ->
             **one.task_settings.get("training", {}),
             **one.settings.get("training", {}),
         }
-        config = dict(one.settings.get("config", {}))
+        fine_tuned = protocol.get("fine_tuning_config", {}).get(one.settings["model"], {})
+        config = {**fine_tuned, **one.settings.get("config", {})}
         body = one.settings.get("body")
         if body is not None:
             settings["model"] = body_folder(work_dir, body)

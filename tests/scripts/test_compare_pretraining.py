@@ -50,7 +50,7 @@ def test_every_body_trains_and_every_task_is_scored_and_tabulated(compare: Any, 
     few = {"max_steps": 2, "eval_steps": 2, "save_steps": 2, "per_device_train_batch_size": 4, "report_to": "none"}
     protocol["pretraining"] |= few | {"dataset": str(text), "length": 32}
     protocol["config"]["bert2018"] |= {"hidden_size": 16, "intermediate_size": 32, "max_position_embeddings": 128}
-    protocol["config"]["gpt2018"] = protocol["config"]["bert2018"]
+    protocol["config"]["gpt2018"] |= {"hidden_size": 16, "intermediate_size": 32, "max_position_embeddings": 128}
     protocol["tokenizer"] = {model: {"vocab_size": 150} for model in ("bert2018", "gpt2018")}
     protocol["training"] |= few | {"eval_strategy": "steps", "save_strategy": "steps"}
     protocol["seeds"] = [1]
@@ -85,5 +85,7 @@ def test_every_body_trains_and_every_task_is_scored_and_tabulated(compare: Any, 
         (work / compare.folder_name("sent_vader", "BERT, from scratch", "1") / "config.json").read_text()
     )
     assert tuned["hidden_size"] == body["hidden_size"] == 16
+    gpt = json.loads((work / compare.folder_name("sent_vader", "GPT, pre-trained", "1") / "config.json").read_text())
+    assert body["hidden_dropout_prob"] == 0 and tuned["hidden_dropout_prob"] == gpt["residual_dropout"] == 0.1
     table = compare.table(file)
     assert "| system | " + " | ".join(protocol["tasks"]) + " |" in table and "| simple baseline | " in table
