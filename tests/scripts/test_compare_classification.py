@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import torch
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 FEW = {"num_train_epochs": 1, "per_device_train_batch_size": 8, "report_to": "none", "use_cpu": True}
@@ -87,6 +88,17 @@ def test_systems_train_from_the_vectors_of_their_set_and_are_tabulated(
     head = "| system | seeds | parameters | seconds | validation accuracy | test accuracy | macro F1 "
     assert "## ours" in text and f"{head}| shared by two hops | different hops | penalty |" in text
     assert "| majority | - | - |" in text and "| HN-ATT | 1 |" in text
+
+
+def test_the_bigru_reads_each_row_as_if_it_were_alone(compare: Any) -> None:
+    model = compare.SmallClassifier("bigru", 20, 2, False, 6, 4)
+    ids = torch.randint(1, 20, (4, 7))
+    mask = torch.tensor([[1] * 7, [1] * 3 + [0] * 4, [0] * 2 + [1] * 5, [0] * 7]).bool()
+    read = model.read(ids, mask)
+    for row in range(3):
+        alone = model.gru(model.embed_tokens(ids[row : row + 1, mask[row]]))[1]
+        torch.testing.assert_close(read[row], alone.flatten())
+    assert not read[3].any()
 
 
 def test_pairs_are_compared_side_by_side(compare: Any, protocol: dict, tmp_path: Path) -> None:
