@@ -9,8 +9,8 @@
 sentence, from left to right) once; their held-out perplexities go to `<protocol>.perplexity.csv` with those of n-gram
 models. `run` fine-tunes every system on every task and seed: a system is a body or none, an architecture, and changes
 to its config, such as the weight of GPT's auxiliary loss. Finished runs are rows of the CSV file beside the YAML file
-and are not trained again. The epoch is chosen on the validation split; the test split is scored once. `table` reads
-the CSV files alone and writes Markdown.
+and are not trained again; if the protocol has changed since, the script stops and says so. The epoch is chosen on the
+validation split; the test split is scored once. `table` reads the CSV files alone and writes Markdown.
 
 `--only WORD` takes the bodies, tasks and systems whose name has the word. Tasks that do not come with the package are
 named with --data and passed over without. `fine_tuning_config` changes the config of bodies for the tasks. The script
@@ -29,7 +29,10 @@ from typing import Any
 
 from comparison_rows import (
     append_row,
+    append_rows,
+    check_settings,
     drop_checkpoints,
+    fingerprint,
     flags_of,
     folder_name,
     mean_and_spread,
@@ -45,8 +48,12 @@ from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
 from hf_attention_zoo.training.pretraining_entry import pretraining_plan
 from hf_attention_zoo.training.run_plan import parse_run
 
-FIELDS = ("task", "system", "seed", "metric", "value", "validation", "seconds", "baseline", "hardware", "threads")
-PERPLEXITY_FIELDS = ("body", "seed", "system", "name", "value", "steps", "seconds", "hardware", "threads")
+FIELDS = (
+    *("task", "system", "seed", "metric", "value", "validation", "seconds", "baseline"),
+    *("hardware", "threads", "settings"),
+)
+PERPLEXITY_FIELDS = ("body", "seed", "system", "name", "value", "steps", "seconds", "hardware", "threads", "settings")
+SETTINGS_FILE = "comparison.txt"  # in a run's folder: the fingerprint of its settings
 # Held-out numbers of bodies that go into the table.
 HELD_OUT = ("masked_perplexity", "masked_accuracy", "next_sentence_accuracy", "perplexity", "perplexity_per_word")
 
@@ -72,33 +79,68 @@ def body_folder(work_dir: Path, name: str) -> Path:
     return work_dir / "bodies" / folder_name(name)
 
 
+def body_settings(protocol: dict[str, Any], name: str) -> dict[str, dict[str, Any]]:
+    """What a body is trained with: its model and flags, and its config, tokenizer and objective."""
+    body = protocol["bodies"][name]
+    sections = {
+        section: {**protocol.get(section, {}).get(body["model"], {}), **body.get(section, {})}
+        for section in ("config", "tokenizer", "objective")
+    }
+    flags = {**protocol["pretraining"], **body.get("training", {})}
+    return {"flags": flags, **sections}
+
+
+def section_flags(sections: dict[str, dict[str, Any]]) -> list[str]:
+    """{"config": {"hidden_size": 8}} -> --config.hidden_size 8."""
+    return flags_of({f"{section}.{key}": value for section, found in sections.items() for key, value in found.items()})
+
+
+def is_trained(folder: Path, name: str, settings: str) -> bool:
+    """Whether the training of a folder is over. Raises SystemExit if it was with other settings."""
+    if not (folder / FACTS_FILE).is_file():
+        return False
+    file = folder / SETTINGS_FILE
+    check_settings(name, folder, file.read_text(encoding="utf-8") if file.is_file() else None, settings)
+    return True
+
+
+def finish(folder: Path, settings: str) -> None:
+    """Keep what a finished training was made with, and not its checkpoints."""
+    (folder / SETTINGS_FILE).write_text(settings, encoding="utf-8")
+    drop_checkpoints(folder)
+
+
 def pretrain(protocol_file: Path, work_dir: Path, only: str) -> None:
     """Train and score the bodies that are not there yet."""
     protocol = read_protocol(protocol_file)
     results = protocol_file.with_suffix(".perplexity.csv")
-    scored = {row["body"] for row in read_rows(results)}
+    scored = {row["body"]: row["settings"] for row in read_rows(results)}
     for name, body in protocol["bodies"].items():
-        if only not in name or name in scored:
+        if only not in name:
+            continue
+        sections = body_settings(protocol, name)
+        settings = fingerprint(body["model"], sections)
+        if name in scored:
+            check_settings(name, results, scored[name], settings)
             continue
         folder = body_folder(work_dir, name)
-        if not (folder / FACTS_FILE).is_file():
-            settings = {**protocol["pretraining"], **body.get("training", {})}
-            argv = [body["model"], "--output_dir", str(folder), *flags_of(settings)]
-            for section in ("config", "tokenizer", "objective"):
-                chosen = {**protocol.get(section, {}).get(body["model"], {}), **body.get(section, {})}
-                argv += flags_of({f"{section}.{key}": value for key, value in chosen.items()})
+        if not is_trained(folder, name, settings):
+            flags = sections.pop("flags")
+            argv = [body["model"], "--output_dir", str(folder), *flags_of(flags), *section_flags(sections)]
             plan, task = pretraining_plan(argv, command="scripts/compare_pretraining.py pretrain")
             run_training(plan, task=task)
-            drop_checkpoints(folder)
+            finish(folder, settings)
         metrics = evaluator_for(folder).run(folder, dataset=protocol["pretraining"]["dataset"])
         facts = read_json(folder / FACTS_FILE)
         shared = {"body": name, "seed": facts["seed"], "steps": facts["steps"], "seconds": facts["seconds"]}
-        shared |= hardware()
-        for system, numbers in {"model": metrics["results"], **metrics["baselines"]}.items():
-            for number in HELD_OUT:
-                if number in numbers:
-                    row = {**shared, "system": system, "name": number, "value": round(numbers[number], 4)}
-                    append_row(results, row, PERPLEXITY_FIELDS)
+        shared |= hardware() | {"settings": settings}
+        rows = [
+            {**shared, "system": system, "name": number, "value": round(numbers[number], 4)}
+            for system, numbers in {"model": metrics["results"], **metrics["baselines"]}.items()
+            for number in HELD_OUT
+            if number in numbers
+        ]
+        append_rows(results, rows, PERPLEXITY_FIELDS)
         print(f"{name}: " + ", ".join(f"{n} {metrics['results'][n]}" for n in HELD_OUT if n in metrics["results"]))
 
 
@@ -120,33 +162,31 @@ def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str) ->
     """Fine-tune and score what has no row yet."""
     protocol = read_protocol(protocol_file)
     results = protocol_file.with_suffix(".csv")
-    done = {(row["task"], row["system"], row["seed"]) for row in read_rows(results)}
+    done = {(row["task"], row["system"], row["seed"]): row["settings"] for row in read_rows(results)}
     for one in runs_of(protocol, data, only):
-        if one.key in done:
-            continue
-        folder = work_dir / folder_name(*one.key)
-        settings: dict[str, Any] = {
-            "dataset": one.dataset,
-            "output_dir": folder,
+        model, folder = one.settings["model"], work_dir / folder_name(*one.key)
+        flags = {
             "seed": one.seed,
             **protocol["training"],
             **one.task_settings.get("training", {}),
             **one.settings.get("training", {}),
         }
-        fine_tuned = protocol.get("fine_tuning_config", {}).get(one.settings["model"], {})
-        config = {**fine_tuned, **one.settings.get("config", {})}
+        config = {**protocol.get("fine_tuning_config", {}).get(model, {}), **one.settings.get("config", {})}
         body = one.settings.get("body")
-        if body is not None:
-            settings["model"] = body_folder(work_dir, body)
-        else:
-            # From scratch: the same sizes, and the tokenizer of the same text.
-            config = {**protocol["config"][one.settings["model"]], **config}
-            settings["tokenizer"] = body_folder(work_dir, one.settings["tokenizer_of"])
-        argv = [one.settings["model"], *flags_of(settings)]
-        argv += flags_of({f"config.{key}": value for key, value in config.items()})
-        if not (folder / FACTS_FILE).is_file():
+        if body is None:  # From scratch: the same sizes, and the tokenizer of the same text.
+            config = {**protocol["config"][model], **config}
+        source = body or one.settings["tokenizer_of"]
+        settings = fingerprint(model, flags, config, body, body_settings(protocol, source))
+        name = f"{one.task}, {one.system}, seed {one.seed}"
+        if one.key in done:
+            check_settings(name, results, done[one.key], settings)
+            continue
+        if not is_trained(folder, name, settings):
+            start = {"model" if body else "tokenizer": body_folder(work_dir, source)}
+            argv = [model, *flags_of({"dataset": one.dataset, "output_dir": folder, **flags, **start})]
+            argv += section_flags({"config": config})
             run_training(parse_run(argv, command="scripts/compare_pretraining.py run"))
-            drop_checkpoints(folder)
+            finish(folder, settings)
         facts = read_json(folder / FACTS_FILE)
         metrics = evaluator_for(folder).run(folder)  # the data set of the training, and its columns
         metric = one.task_settings["metric"]
@@ -161,9 +201,10 @@ def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str) ->
             "seconds": facts["seconds"],
             "baseline": metrics["baselines"].get(baseline, {}).get(metric),
             **hardware(),
+            "settings": settings,
         }
         append_row(results, row, FIELDS)
-        print(f"{one.task}, {one.system}, seed {one.seed}: {metric} {row['value']}")
+        print(f"{name}: {metric} {row['value']}")
 
 
 def hardware() -> dict[str, Any]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+import hashlib
+import io
+import json
 import shutil
 import statistics
 from collections.abc import Iterable
@@ -37,12 +40,32 @@ def rows_of(protocol_file: Path) -> list[dict[str, str]]:
 
 def append_row(path: Path, row: dict[str, Any], fields: Iterable[str]) -> None:
     """One more row; the file gets its header with the first."""
-    fresh = not path.is_file()
+    append_rows(path, [row], fields)
+
+
+def append_rows(path: Path, rows: Iterable[dict[str, Any]], fields: Iterable[str]) -> None:
+    """More rows, written at once; the file gets its header with the first."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fields, lineterminator="\n")
+    if not path.is_file():
+        writer.writeheader()
+    writer.writerows(rows)
     with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fields, lineterminator="\n")
-        if fresh:
-            writer.writeheader()
-        writer.writerow(row)
+        file.write(text.getvalue())
+
+
+def fingerprint(*settings: Any) -> str:
+    """Twelve hexadecimal digits that differ where the settings do."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:12]
+
+
+def check_settings(name: str, place: Path, found: str | None, wanted: str) -> None:
+    """Raises SystemExit if what lies at `place` was made with other settings than those wanted now."""
+    if found != wanted:
+        raise SystemExit(
+            f"{place}: {name} was made with other settings ({found}) than the protocol has now ({wanted}); "
+            "delete what is there to make it again, or go back to the protocol that it was made with"
+        )
 
 
 def folder_name(*parts: Any) -> str:

@@ -70,6 +70,10 @@ def test_every_body_trains_and_every_task_is_scored_and_tabulated(compare: Any, 
     assert {("bert", "model", "masked_perplexity"), ("gpt", "3-gram", "perplexity")} <= held_out
     assert ("bert", "model", "next_sentence_accuracy") in held_out
     assert ("bert-no-next-sentence", "model", "next_sentence_accuracy") not in held_out
+    other = tmp_path / "other.yaml"  # the bodies in the folder are not those of another protocol
+    other.write_text(json.dumps(protocol | {"pretraining": protocol["pretraining"] | {"seed": 7}}), encoding="utf-8")
+    with pytest.raises(SystemExit, match="bert was made with other settings"):
+        compare.pretrain(other, work, "")
 
     assert len(compare.runs_of(protocol, data, "")) == 3 * 8 + 2 * 4  # all on three tasks, BERT on tags and questions
     few_systems = ("BERT, from scratch", "GPT, pre-trained", "GPT, from scratch, no auxiliary loss")
@@ -87,5 +91,9 @@ def test_every_body_trains_and_every_task_is_scored_and_tabulated(compare: Any, 
     assert tuned["hidden_size"] == body["hidden_size"] == 16
     gpt = json.loads((work / compare.folder_name("sent_vader", "GPT, pre-trained", "1") / "config.json").read_text())
     assert body["hidden_dropout_prob"] == 0 and tuned["hidden_dropout_prob"] == gpt["residual_dropout"] == 0.1
+    compare.run(file, work, data, "")  # everything has its row
+    file.write_text(json.dumps(protocol | {"training": protocol["training"] | {"max_steps": 3}}), encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"few\.csv: .*, BERT, from scratch, seed 1 was made with"):
+        compare.run(file, work, data, "")
     table = compare.table(file)
     assert "| system | " + " | ".join(protocol["tasks"]) + " |" in table and "| simple baseline | " in table
