@@ -19,10 +19,10 @@ class TaskAliases(dict):
 
 
 def register_pipelines() -> None:
-    """Register the tasks that transformers lacks, let all pipelines pad documents and "fill-mask" look at the model.
+    """Register the tasks that transformers lacks, let all pipelines pad documents, and make two of them know the zoo.
 
     They are "translation" (with `translation_xx_to_yy`) and "question-answering", both also under "zoo-" and their
-    name, and "image-captioning".
+    name, and "image-captioning". "fill-mask" looks at the model, "text-generation" at the tokenizer.
 
     Calling it again changes nothing.
 
@@ -33,6 +33,7 @@ def register_pipelines() -> None:
     from transformers import AutoModelForImageTextToText, AutoModelForQuestionAnswering, AutoModelForSeq2SeqLM
 
     from hf_attention_zoo.pipelines.caption_pipeline import CaptionPipeline
+    from hf_attention_zoo.pipelines.continued_texts import ContinuedTextPipeline
     from hf_attention_zoo.pipelines.hidden_words import HiddenWordPipeline
     from hf_attention_zoo.pipelines.question_pipeline import QuestionAnsweringPipeline
     from hf_attention_zoo.pipelines.ragged_documents import pad_documents
@@ -50,6 +51,7 @@ def register_pipelines() -> None:
             if task not in registry.supported_tasks:
                 registry.register_pipeline(task, pipeline_class, pt_model=auto_class, type="text")
     registry.supported_tasks["fill-mask"]["impl"] = HiddenWordPipeline
+    registry.supported_tasks["text-generation"]["impl"] = ContinuedTextPipeline
     if "image-captioning" not in registry.supported_tasks:
         registry.register_pipeline(
             "image-captioning", CaptionPipeline, pt_model=AutoModelForImageTextToText, type="multimodal"

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -78,6 +79,41 @@ def test_texts_are_continued_alone_and_in_batches(tmp_path: Path) -> None:
     assert single[0].startswith("the white dog")
     batched = [made[0]["generated_text"] for made in write(texts, batch_size=2, **options)]
     assert batched == single
+
+
+def repeating(folder: Path, word: str) -> Any:
+    """A text-generation pipeline whose model writes one word again and again, and knows a second best."""
+    saved(folder, "gpt2018", "AutoModelForCausalLM")
+    write = pipeline("text-generation", model=str(folder))
+    (best,) = write.tokenizer(word)["input_ids"]
+    (second,) = write.tokenizer("dog")["input_ids"]
+    scores = torch.zeros(write.model.config.vocab_size)
+    scores[best], scores[second] = 20.0, 19.0
+    write.model.lm_head.register_forward_hook(lambda module, given, logits: scores.expand_as(logits))
+    return write
+
+
+def test_a_space_parts_a_prompt_from_its_continuation(tmp_path: Path) -> None:
+    write, options = repeating(tmp_path, "white"), {"max_new_tokens": 2, "do_sample": False}
+
+    def texts(prompts: Any, **changes: Any) -> Any:
+        return [
+            [one["generated_text"] for one in made] if isinstance(made, list) else made["generated_text"]
+            for made in write(prompts, **options, **changes)
+        ]
+
+    assert texts("The  DOG") == ["The  DOG white white"]
+    assert texts("The dog ") == ["The dog white white"]
+    assert texts("The dog", return_full_text=False) == [" white white"]
+    assert texts("The dog \n", return_full_text=False) == ["white white"]
+    prompts = ["The dog", "a", "a cat sleeps"]
+    assert texts(prompts) == [[f"{prompt} white white"] for prompt in prompts]
+    assert texts(prompts, batch_size=3) == texts(prompts)
+    two = texts("a", num_return_sequences=2, num_beams=2)
+    assert two[0] == "a white white" and two[1] in ("a white dog", "a dog white")
+    assert write("The dog", return_tensors=True, **options)[0]["generated_token_ids"]
+    whole = write.tokenizer("the dog white white")["input_ids"]
+    assert write.tokenizer.decode(whole) == texts("the dog")[0]
 
 
 def test_vectors_of_tokens_are_given_out(tmp_path: Path) -> None:
