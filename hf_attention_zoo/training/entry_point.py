@@ -15,13 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import transformers
 from transformers import AutoTokenizer, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerCallback
 
-from hf_attention_zoo.evaluation.saved_model import saved_auto_class
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
+from hf_attention_zoo.training.given_model import check_plan, check_tokenizer, check_vocabulary, load_given
 from hf_attention_zoo.training.output_folder import (
     FACTS_FILE,
     RUN_FILE,
@@ -71,6 +70,7 @@ def run_training(
     tell = say if args.process_index == 0 else lambda text: None
     task = task_class(row, plan.model.task)(plan, row) if task is None else task
     _check_arguments(args)
+    check_plan(plan, row)
     folder = Path(args.output_dir)
     resume = where_to_resume(
         folder,
@@ -90,9 +90,11 @@ def run_training(
     train_rows, validation_rows = task.load()
     with args.main_process_first(desc="tokenizer"):
         tokenizer = get_tokenizer(task, train_rows, folder, resumed=resume is not None)
+    check_tokenizer(plan, tokenizer)
     set_seed(args.seed)
     model = get_model(task, tokenizer)
     task.prepare_model(model, tokenizer, train_rows)
+    check_vocabulary(task, model, tokenizer)
     with args.main_process_first(desc="encoding the texts"):
         data = task.encode(train_rows, validation_rows, tokenizer)
     if data.dropped:
@@ -175,15 +177,7 @@ def get_model(task: TrainingTask, tokenizer: Any) -> Any:
     """A model with random weights in the sizes of the plan, tokenizer and data, or the one named."""
     plan, row = task.plan, task.row
     if plan.model.model is not None:
-        new_head = saved_auto_class(plan.model.model) != task.auto_class
-        fields = {**(task.head_fields() if new_head else {}), **plan.config}
-        return getattr(transformers, task.auto_class).from_pretrained(
-            plan.model.model, ignore_mismatched_sizes=new_head, **fields
-        )
-    known = {name for cls in row.config_class.__mro__ for name in getattr(cls, "__annotations__", {})}
-    unknown = sorted(set(plan.config) - known)
-    if unknown:
-        raise ValueError(f"{row.config_class.__name__} has no field {', '.join(unknown)}")
+        return load_given(task)
     return row.model_classes[task.auto_class](row.config_class(**{**plan.config, **task.config_fields(tokenizer)}))
 
 

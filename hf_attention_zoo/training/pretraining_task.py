@@ -160,15 +160,10 @@ class PretrainingTask(TrainingTask):
     def prepare_model(self, model: Any, tokenizer: Any, rows: Any) -> None:
         positions = getattr(model.config, "max_position_embeddings", None)
         if positions is not None and positions < self.plan.data.longest():
+            more = "more --config.max_position_embeddings" if self.plan.model.model is None else "another --model"
             raise ValueError(
                 f"examples have up to {self.plan.data.longest()} tokens, the model has {positions} positions; give a "
-                "smaller --length or --second_length, or more --config.max_position_embeddings"
-            )
-        words = getattr(model.config, "vocab_size", None)
-        if words is not None and len(tokenizer) > words:
-            raise ValueError(
-                f"the tokenizer has {len(tokenizer):,} tokens, the model {words:,}; take the tokenizer that the model "
-                "was trained with"
+                f"smaller --length or --second_length, or {more}"
             )
         self.objective.check_model(model.config)
 

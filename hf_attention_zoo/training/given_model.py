@@ -1,0 +1,123 @@
+"""Weights that a run goes on from (`--model`): whether they, and the tokenizer, fit what is to be trained."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import transformers
+from transformers import AutoConfig, AutoTokenizer
+
+from hf_attention_zoo.evaluation.saved_model import check_folder, saved_auto_class
+from hf_attention_zoo.registry import Architecture
+from hf_attention_zoo.training.task_table import TrainingTask
+
+if TYPE_CHECKING:
+    from hf_attention_zoo.training.run_plan import RunPlan
+
+SHOWN = 3  # so many names of tensors or tokens stand in a message
+
+
+def check_plan(plan: RunPlan, row: Architecture) -> None:
+    """What can be told before any data are read.
+
+    Raises:
+        ValueError: a setting that the configuration does not have, or a model of another architecture.
+    """
+    known = {name for cls in row.config_class.__mro__ for name in getattr(cls, "__annotations__", {})}
+    unknown = sorted(set(plan.config) - known)
+    if unknown:
+        raise ValueError(f"{row.config_class.__name__} has no field {', '.join(unknown)}")
+    if plan.model.model is None:
+        return
+    check_folder(plan.model.model)
+    found = AutoConfig.from_pretrained(plan.model.model).model_type
+    if found != row.model_type:
+        raise ValueError(
+            f"--model {plan.model.model} holds a model of {found}, not of {row.model_type}; give a folder of "
+            f"{row.model_type}, or name the architecture {found} in place of {row.model_type}"
+        )
+
+
+def load_given(task: TrainingTask) -> Any:
+    """The model named, as the class of the task. Only what the task itself brings may be new.
+
+    Raises:
+        ValueError: weights of the folder have no place in the model, or the model has some that the folder lacks.
+    """
+    plan = task.plan
+    new_head = saved_auto_class(plan.model.model) != task.auto_class
+    fields = {**(task.head_fields() if new_head else {}), **plan.config}
+    loader = getattr(transformers, task.auto_class)
+    model, info = loader.from_pretrained(
+        plan.model.model, ignore_mismatched_sizes=True, output_loading_info=True, **fields
+    )
+    body = f"{model.base_model_prefix}."
+    # Heads that one class has and another has not, the pooler among them.
+    heads = tuple(model._keys_to_ignore_on_load_unexpected or ())
+    wrong = [
+        f"{name} is {tuple(there)} in the folder and {tuple(here)} in the model"
+        for name, there, here in sorted(info["mismatched_keys"])
+        if not new_head or name.startswith(body)
+    ]
+    wrong += [
+        f"{name} is not in the folder"
+        for name in sorted(info["missing_keys"])
+        if not new_head or (name.startswith(body) and not any(re.search(pattern, name) for pattern in heads))
+    ]
+    if wrong:
+        more = f", and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+        given = [f"--config.{name}" for name in plan.config]
+        raise ValueError(
+            f"the weights of {plan.model.model} do not fit the model, and would begin at random: "
+            f"{'; '.join(wrong[:SHOWN])}{more}; only layers of a new task may be new. "
+            + (f"Leave out {', '.join(given)}: the folder says its sizes" if given else "Give a whole checkpoint")
+        )
+    return model
+
+
+def check_tokenizer(plan: RunPlan, tokenizer: Any) -> None:
+    """Compare a tokenizer that was named beside a model with the model's own, if that is in its folder.
+
+    Tokens may have been added on either side.
+
+    Raises:
+        ValueError: the two have other numbers for their tokens.
+    """
+    if plan.model.model is None or plan.model.tokenizer is None:
+        return
+    try:
+        own = AutoTokenizer.from_pretrained(plan.model.model)
+    except (OSError, ValueError):  # a model without a tokenizer: only their sizes can be compared
+        return
+    for vocabulary in ("get_vocab", "get_target_vocab"):
+        if not hasattr(own, vocabulary) or not hasattr(tokenizer, vocabulary):
+            continue
+        mine, named = getattr(own, vocabulary)(), getattr(tokenizer, vocabulary)()
+        if mine.items() <= named.items() or named.items() <= mine.items():
+            continue
+        other = sorted((token for token in mine if named.get(token) != mine[token]), key=mine.__getitem__)
+        shown = ", ".join(
+            f"{token!r} is {mine[token]} for the model and {named.get(token, 'no token')} for the tokenizer"
+            for token in other[:SHOWN]
+        )
+        raise ValueError(
+            f"--tokenizer {plan.model.tokenizer} has another vocabulary than the one of --model {plan.model.model} "
+            f"({len(other):,} of its {len(mine):,} tokens differ: {shown}); leave out --tokenizer"
+        )
+
+
+def check_vocabulary(task: TrainingTask, model: Any, tokenizer: Any) -> None:
+    """Compare the sizes of a tokenizer's vocabularies with the model's.
+
+    Raises:
+        ValueError: the tokenizer has more tokens than the model.
+    """
+    for name, tokens in task.config_fields(tokenizer).items():
+        words = getattr(model.config, name, None)
+        if name.endswith("vocab_size") and words is not None and tokens > words:
+            side = "target " if name.startswith("decoder") else ""
+            raise ValueError(
+                f"the tokenizer has {tokens:,} {side}tokens, the model {words:,}; take the tokenizer that the model "
+                "was trained with"
+            )
