@@ -226,12 +226,16 @@ class _Reader:
         rows: dict[str, list[dict[str, Any]]] = {}
         labels: dict[str, list[PlacedLabel]] = {}
         named: dict[Any, str] = {}
+        without: dict[str, Mapping[str, Any]] = {}  # splits without a column of labels, and their first rows
         found, listed = None, None
         for split, source in sources.items():
             where = f"{self.name}, split {split}"
             first = next(iter(source), None)
             if first is None:
                 raise ValueError(f"{where}: no rows")
+            if split != "train" and not label_columns(first[1], self.columns):
+                without[where] = first[1]
+                continue
             found = resolve_labelled_columns(first[1], self.columns, where)
             if isinstance(source, _HubSplit):
                 listed = listed or source.class_names(found.labels[0])
@@ -239,6 +243,10 @@ class _Reader:
             read, placed = self._read_split(source, found, where, named)
             if placed is not None:
                 rows[split], labels[split] = read, placed
+        for where, row in without.items():
+            if found is None:
+                resolve_labelled_columns(row, self.columns, where)
+            warnings.warn(f"{where}: left out, its rows have no labels", UserWarning, stacklevel=3)
         if found is None or not rows:
             raise ValueError(f"{self.name} has no labels: column {', '.join(found.labels if found else ())} is empty")
         info, values = understand_labels(
@@ -331,6 +339,15 @@ class _Reader:
             )
 
 
+def label_columns(row: Mapping[str, Any], columns: Mapping[str, Any] | None) -> list[str]:
+    """The columns of the label in a row: those named if all are there, or the first of the usual ones."""
+    given = (columns or {}).get("label")
+    given = [given] if isinstance(given, str) else list(given or [])
+    if given:
+        return given if all(has_column(row, name) for name in given) else []
+    return [name for name in LABEL_COLUMNS if name in row][:1]
+
+
 def resolve_labelled_columns(row: Mapping[str, Any], columns: Mapping[str, Any] | None, where: str) -> LabelledColumns:
     """Find the columns from the first row; the caller's win.
 
@@ -350,8 +367,7 @@ def resolve_labelled_columns(row: Mapping[str, Any], columns: Mapping[str, Any] 
             (next((name for name in TEXT_COLUMNS if name in row), None), None),
         )
         pair = pair or found_pair
-    if not given:
-        given = [name for name in LABEL_COLUMNS if name in row][:1]
+    given = given or label_columns(row, columns)
     if text is None or not given:
         missing = f"text ({', '.join(TEXT_COLUMNS)})" if text is None else f"label ({', '.join(LABEL_COLUMNS)})"
         raise ValueError(f"{where} has the columns {column_names(row)}, none of them a {missing}; {_HOW_TO_NAME}")

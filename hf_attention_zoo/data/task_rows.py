@@ -1,13 +1,14 @@
 """Rows of tasks whose answers are no label of a text: tags of words, spans of a context, one of several endings.
 
-All read the same places as `load_labelled`: local files and folders by split, and data sets of the Hub.
+All read the same places as `load_labelled`: local files and folders by split, and data sets of the Hub. Test splits
+are often given out without their answers; one that nobody needs is left out, with a warning.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,10 @@ CONTEXT_COLUMNS = ("context", "passage", "text", "sent1", "startphrase", "senten
 ANSWER_COLUMNS = ("answers", "answer")
 CHOICE_COLUMNS = ("choices", "endings", "answers")
 RIGHT_COLUMNS = ("label", "labels", "answer", "right")
+
+# What stands where the answer is not told; for the number of a choice -1 does, too, as on the Hub.
+UNTOLD = (None, "")
+UNTOLD_CHOICE = (*UNTOLD, -1, "-1")
 
 PlacedRow = tuple[str, Mapping[str, Any]]
 
@@ -52,6 +57,7 @@ def load_tagged(
     words: str | None = None,
     tags: str | None = None,
     tag_names: Sequence[str] | None = None,
+    needed: Collection[str] = ("train",),
 ) -> tuple[DatasetDict, TagInfo]:
     """Words with a tag each, as a `DatasetDict` with the columns `words` and `tags` (numbers), and the tags.
 
@@ -60,18 +66,17 @@ def load_tagged(
         words, tags: the columns, with a dot into nested ones; left out, they are looked for.
         tag_names: the tags in the order of their numbers; left out: those of the Hub's data set, or all that occur,
             sorted ("O" first).
+        needed: splits that must have tags; others without any are left out, with a warning.
 
     Raises:
         ValueError: no such data or column, lists of different lengths, or a tag that is not among `tag_names`.
     """
     sources = row_sources(dataset, dataset_config, data_files)
-    read: dict[str, list[tuple[list[str], list[Any], str]]] = {}
-    listed = None
-    for split, source in sources.items():
-        listed = listed or source.class_names(tags, TAG_COLUMNS)
-        read[split] = [_tagged(row, words, tags, place) for place, row in source.rows()]
-        if not read[split]:
-            raise ValueError(f"{dataset}, split {split}: no rows")
+    listed = next(filter(None, (source.class_names(tags, TAG_COLUMNS) for source in sources.values())), None)
+    read: dict[str, list[tuple[list[str], list[Any], str]]] = {
+        split: [_tagged(row, words, tags, place) for place, row in rows]
+        for split, rows in _answered_splits(dataset, sources, tags, TAG_COLUMNS, UNTOLD, needed, "tags")
+    }
     names = list(tag_names or listed or _all_tags(read))
     number = {name: index for index, name in enumerate(names)}
 
@@ -104,24 +109,44 @@ def load_questions(
     question: str | None = None,
     context: str | None = None,
     answers: str | None = None,
+    needed: Collection[str] = ("train",),
 ) -> DatasetDict:
     """Questions on contexts: `id`, `question`, `context`, `answers` and `starts`, their first characters.
 
-    A row is a question, its answers `{"text": [...], "answer_start": [...]}` or a list of `{"text", "answer_start"}`;
-    or it is a whole file in SQuAD's own nesting. A question without answers has none in its context (SQuAD 2.0).
+    A row is a question, its answers `{"text": [...], "answer_start": [...]}`, or a list of `{"text", "answer_start"}`,
+    or one of these; or it is a whole file in SQuAD's own nesting. A question without answers has none in its context
+    (SQuAD 2.0). Rows without a question or a context are dropped, with a warning that counts them.
+
+    Args:
+        dataset, dataset_config, data_files: as for `load_data`.
+        question, context, answers: the columns, with a dot into nested ones; left out, they are looked for.
+        needed: splits whose answers must be told; others that tell none are left out, with a warning.
 
     Raises:
         ValueError: no such data or column, or an answer that does not stand where it is said to stand.
     """
+    sources = {
+        split: RowSource(lambda source=source: _without_nesting(source.rows()))
+        for split, source in row_sources(dataset, dataset_config, data_files).items()
+    }
     splits = {}
-    for split, source in row_sources(dataset, dataset_config, data_files).items():
-        rows = [
-            _asked(row, question, context, answers, place)
-            for place, given in source.rows()
-            for row in _without_nesting(given)
-        ]
+    for split, asked in _answered_splits(dataset, sources, answers, ANSWER_COLUMNS, UNTOLD, needed, "answers"):
+        rows, empty = [], []
+        for place, given in asked:
+            row = _asked(given, question, context, answers, place)
+            if row["question"].strip() and row["context"].strip():
+                rows.append(row)
+            else:
+                empty.append(place)
         if not rows:
-            raise ValueError(f"{dataset}, split {split}: no questions")
+            raise ValueError(f"{dataset}, split {split}: no row has both a question and a context")
+        if empty:
+            warnings.warn(
+                f"{dataset}, split {split}: dropped {len(empty)} of {len(asked)} rows without a question or a context "
+                f"(first: {empty[0]})",
+                UserWarning,
+                stacklevel=2,
+            )
         for number, row in enumerate(rows):
             row["id"] = row["id"] or f"{split}-{number}"
         splits[split] = Dataset.from_list(
@@ -147,27 +172,33 @@ def load_choices(
     context: str | None = None,
     choices: str | None = None,
     right: str | None = None,
+    needed: Collection[str] = ("train",),
 ) -> DatasetDict:
     """Contexts with endings of which one is right: `context`, `choices` and `label` in a `DatasetDict`.
 
     The endings are a list in one column, or stand in columns `ending0`, `ending1`, ... as SWAG's; `right` numbers them
     from 0. What SWAG puts before every ending (`sent2`) goes there.
 
+    Args:
+        dataset, dataset_config, data_files: as for `load_data`.
+        context, choices, right: the columns, with a dot into nested ones; left out, they are looked for.
+        needed: splits that must say which choice is right; others that never do (column missing, empty or -1) are
+            left out, with a warning.
+
     Raises:
         ValueError: no such data or column, a number that no ending has, or rows with different numbers of endings.
     """
+    sources, what = row_sources(dataset, dataset_config, data_files), "right choices"
     splits = {}
     width = None
-    for split, source in row_sources(dataset, dataset_config, data_files).items():
+    for split, given in _answered_splits(dataset, sources, right, RIGHT_COLUMNS, UNTOLD_CHOICE, needed, what):
         rows = []
-        for place, row in source.rows():
+        for place, row in given:
             read = _chosen(row, context, choices, right, place)
             width = width or len(read["choices"])
             if len(read["choices"]) != width:
                 raise ValueError(f"{place} has {len(read['choices'])} choices, the rows before have {width}")
             rows.append(read)
-        if not rows:
-            raise ValueError(f"{dataset}, split {split}: no rows")
         splits[split] = Dataset.from_list(rows)
     return DatasetDict(splits)
 
@@ -232,6 +263,46 @@ def column_of(row: Mapping[str, Any], named: str | None, usual: Sequence[str], w
     raise ValueError(f"{place} has no column with {what} ({', '.join(usual)}); it has {column_names(row)}; name it")
 
 
+def _answered_splits(
+    dataset: str | os.PathLike,
+    sources: Mapping[str, RowSource],
+    named: str | None,
+    usual: Sequence[str],
+    untold: tuple[Any, ...],
+    needed: Collection[str],
+    what: str,
+) -> Iterator[tuple[str, list[PlacedRow]]]:
+    """The splits with their rows; those that tell no answer and are not needed are left out, with a warning.
+
+    Args:
+        named, usual: the column of the answers, as for `column_of`.
+        untold: what stands where an answer is not told.
+
+    Raises:
+        ValueError: a split has no rows, or none has answers.
+    """
+    columns = usual if named is None else (named,)
+    read, rows = 0, []
+    for split, source in sources.items():
+        rows = list(source.rows())
+        if not rows:
+            raise ValueError(f"{dataset}, split {split}: no rows")
+        if split in needed or any(_first_of(row, columns) not in untold for _, row in rows):
+            read += 1
+            yield split, rows
+        else:
+            warnings.warn(f"{dataset}, split {split}: left out, its rows have no {what}", UserWarning, stacklevel=3)
+    if not read:
+        raise ValueError(
+            f"{dataset} has no {what} in a column {', '.join(columns)}; its rows have {column_names(rows[0][1])}"
+        )
+
+
+def _first_of(row: Mapping[str, Any], columns: Sequence[str]) -> Any:
+    """What the first of the columns that is there holds; None without one."""
+    return next((value_at(row, name, "") for name in columns if has_column(row, name)), None)
+
+
 def _tagged(row: Mapping[str, Any], words: str | None, tags: str | None, place: str) -> tuple[list[str], list, str]:
     word_column = column_of(row, words, WORD_COLUMNS, "words", place)
     tag_column = column_of(row, tags, TAG_COLUMNS, "tags", place)
@@ -255,17 +326,21 @@ def _all_tags(read: Mapping[str, list[tuple[list[str], list[Any], str]]]) -> lis
     return sorted(map(str, seen), key=lambda tag: (tag != "O", tag))
 
 
-def _without_nesting(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The questions of a row: itself, or all of a file in SQuAD's nesting of articles and paragraphs."""
-    articles = row.get("data")
-    if not isinstance(articles, list):
-        yield row
-        return
-    for article in articles:
-        for paragraph in article["paragraphs"]:
-            for asked in paragraph["qas"]:
-                given = [] if asked.get("is_impossible") else asked.get("answers", [])
-                yield {**asked, "context": paragraph["context"], "answers": given}
+def _without_nesting(rows: Iterator[PlacedRow]) -> Iterator[PlacedRow]:
+    """The questions of rows: a row itself, or all of a file in SQuAD's nesting of articles and paragraphs."""
+    for place, row in rows:
+        articles = row.get("data")
+        if not isinstance(articles, list):
+            yield place, row
+            continue
+        for article in articles:
+            for paragraph in article["paragraphs"]:
+                for asked in paragraph["qas"]:
+                    told = {"answers": []} if asked.get("is_impossible") else {}
+                    yield (
+                        f"{place}, question {asked.get('id')!r}",
+                        {**asked, "context": paragraph["context"], **told},
+                    )
 
 
 def _asked(
@@ -274,11 +349,7 @@ def _asked(
     asked = text_at(row, column_of(row, question, QUESTION_COLUMNS, "the question", place), place)
     text = text_at(row, column_of(row, context, CONTEXT_COLUMNS, "the context", place), place)
     given = value_at(row, column_of(row, answers, ANSWER_COLUMNS, "the answers", place), place)
-    if isinstance(given, Mapping):
-        texts, starts = list(given.get("text", [])), list(given.get("answer_start", []))
-    else:
-        texts = [one["text"] for one in given or []]
-        starts = [one["answer_start"] for one in given or []]
+    texts, starts = _answers(given, place)
     for answer, start in zip(texts, starts, strict=True):
         if text[start : start + len(answer)] != answer:
             raise ValueError(
@@ -293,6 +364,34 @@ def _asked(
         "answers": texts,
         "starts": starts,
     }
+
+
+def _answers(given: Any, place: str) -> tuple[list[str], list[int]]:
+    """The answers of a question and their first characters, from any of the forms that `load_questions` reads.
+
+    Raises:
+        ValueError: it is none of these forms.
+    """
+    texts, starts = None, None
+    if isinstance(given, Mapping):
+        texts, starts = given.get("text", []), given.get("answer_start", [])
+        if isinstance(texts, str):
+            texts, starts = [texts], [starts]
+    elif given is None or isinstance(given, list | tuple):
+        ones = [one if isinstance(one, Mapping) else {} for one in given or []]
+        texts, starts = [one.get("text") for one in ones], [one.get("answer_start") for one in ones]
+    if (
+        not isinstance(texts, list | tuple)
+        or not isinstance(starts, list | tuple)
+        or len(texts) != len(starts)
+        or not all(isinstance(text, str) for text in texts)
+        or not all(type(start) is int and start >= 0 for start in starts)
+    ):
+        raise ValueError(
+            f'{place}: the answers are {described_value(given)} and not {{"text": [...], "answer_start": [...]}} with '
+            "as many texts as numbers of their first characters, or a list with a text and a number for each answer"
+        )
+    return list(texts), list(starts)
 
 
 def _chosen(
@@ -314,6 +413,11 @@ def _chosen(
     label = value_at(row, column_of(row, right, RIGHT_COLUMNS, "the right choice", place), place)
     if isinstance(label, str) and label.isdigit():
         label = int(label)
+    if label in UNTOLD_CHOICE:
+        raise ValueError(
+            f"{place}: the right choice is {label!r}, which says that it is not told; name a split whose right "
+            f"choices are, or give a number from 0 to {len(endings) - 1}"
+        )
     if not isinstance(label, int) or isinstance(label, bool) or not 0 <= label < len(endings):
         raise ValueError(f"{place}: the right choice is {label!r}; a number from 0 to {len(endings) - 1} is wanted")
     if not text.strip():

@@ -87,6 +87,7 @@ def evaluate_chooser(
         context=given["context_column"],
         choices=given["choices_column"],
         right=given["right_column"],
+        needed=[split],
     )
     rows = rows_of_split(splits, split, max_samples)
     contexts, choices, labels = list(rows["context"]), list(rows["choices"]), list(rows["label"])

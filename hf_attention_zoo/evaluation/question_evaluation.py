@@ -146,6 +146,7 @@ def evaluate_answerer(
         question=given["question_column"],
         context=given["context_column"],
         answers=given["answers_column"],
+        needed=[split],
     )
     settings = {"batch_size": batch_size, "stride": given["doc_stride"] or DEFAULT_STRIDE}
     rows = rows_of_split(splits, split, max_samples)

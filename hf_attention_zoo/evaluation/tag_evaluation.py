@@ -90,6 +90,7 @@ def evaluate_tagger(
         words=given["words_column"],
         tags=given["tags_column"],
         tag_names=names,
+        needed=[split],
     )
     rows = rows_of_split(splits, split, max_samples)
     words, tags = list(rows["words"]), list(rows["tags"])

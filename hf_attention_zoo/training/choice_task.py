@@ -30,6 +30,7 @@ class ChoiceTask(FineTunedTask):
             context=data.context_column,
             choices=data.choices_column,
             right=data.right_column,
+            needed=[data.train_split],
         )
 
     def texts(self, rows: Dataset) -> Any:

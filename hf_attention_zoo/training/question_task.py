@@ -34,6 +34,7 @@ class QuestionTask(FineTunedTask):
             question=data.question_column,
             context=data.context_column,
             answers=data.answers_column,
+            needed=[data.train_split],
         )
 
     def texts(self, rows: Dataset) -> Any:

@@ -37,6 +37,7 @@ class TagTask(FineTunedTask):
             words=data.words_column,
             tags=data.tags_column,
             tag_names=names,
+            needed=[data.train_split],
         )
         return rows
 

@@ -179,3 +179,18 @@ def test_a_split_without_labels_is_left_out_and_unseen_classes_are_told(tmp_path
     messages = " | ".join(str(warning.message) for warning in said)
     assert "split test: left out, its rows have no labels" in messages
     assert "no training text has the label 2" in messages
+
+
+@pytest.mark.parametrize("columns", [None, {"label": "label"}])
+def test_a_split_without_the_column_of_labels_is_left_out_unless_it_is_the_training_split(tmp_path, columns):
+    train = write_lines(tmp_path / "d/train.jsonl", [{"text": "a", "label": "x"}, {"text": "b", "label": "y"}])
+    test = write_lines(tmp_path / "d/test.jsonl", [{"text": "c"}])
+    with pytest.warns(UserWarning, match="split test: left out, its rows have no labels"):
+        splits, info = load_labelled(tmp_path / "d", columns=columns)
+    assert list(splits) == ["train"] and info.names == ("x", "y")
+    message = r"split %s has (no column 'label'|the columns \['text'\])"
+    with pytest.raises(ValueError, match=message % "test"):
+        load_labelled(tmp_path / "d", columns=columns, splits=["test"])
+    test.rename(train)
+    with pytest.raises(ValueError, match=message % "train"):
+        load_labelled(tmp_path / "d", columns=columns)

@@ -1,12 +1,15 @@
 """Rows of tasks from files: questions in SQuAD's own nesting, with and without answers."""
 
+import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hf_attention_zoo.data.record_files import read_rows
-from hf_attention_zoo.data.task_rows import load_questions
+from hf_attention_zoo.data.task_rows import load_choices, load_questions, load_tagged
 
 CONTEXT = "Anna sees the dog. Bert hunts the cat."
 ASKED = [
@@ -42,3 +45,122 @@ def test_broken_files_are_named_by_their_first_bad_line(tmp_path: Path, text: st
     (tmp_path / "train.json").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         list(read_rows(tmp_path / "train.json"))
+
+
+def write(folder: Path, **splits: list[dict[str, Any]]) -> Path:
+    for split, rows in splits.items():
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{split}.jsonl").write_text(lines, encoding="utf-8")
+    return folder
+
+
+TAGGED = {"tokens": ["the", "dog"], "tags": ["DET", "NOUN"]}
+CHOSEN = {"context": "a dog", "choices": ["barks", "sings"], "label": 0}
+QUESTION = {"question": "who sees?", "context": CONTEXT, "answers": {"text": ["Anna"], "answer_start": [0]}}
+
+
+def without(row: dict[str, Any], column: str) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != column}
+
+
+@pytest.mark.parametrize(
+    ("load", "row", "untold", "message"),
+    [
+        (load_tagged, TAGGED, without(TAGGED, "tags"), "no column with tags"),
+        (load_tagged, TAGGED, {**TAGGED, "tags": None}, "a tag for each word is wanted"),
+        (load_questions, QUESTION, without(QUESTION, "answers"), "no column with the answers"),
+        (load_questions, QUESTION, {**QUESTION, "answers": None}, None),
+        (load_choices, CHOSEN, without(CHOSEN, "label"), "no column with the right choice"),
+        (load_choices, CHOSEN, {**CHOSEN, "label": -1}, "the right choice is -1, which says that it is not told"),
+        (load_choices, CHOSEN, {**CHOSEN, "label": ""}, "the right choice is ''"),
+    ],
+)
+def test_a_split_without_answers_is_left_out_unless_it_is_needed(
+    load: Callable[..., Any], row: dict[str, Any], untold: dict[str, Any], message: str | None, tmp_path: Path
+) -> None:
+    def splits(needed: list[str]) -> list[str]:
+        found = load(tmp_path, needed=needed)
+        return list(found[0] if isinstance(found, tuple) else found)
+
+    write(tmp_path, train=[row, row], test=[untold, untold])
+    with pytest.warns(UserWarning, match="split test: left out, its rows have no "):
+        assert splits(["train"]) == ["train"]
+    if message is None:
+        assert splits(["test"]) == ["train", "test"]
+    else:
+        with pytest.raises(ValueError, match=f"test.jsonl.*{message}"):
+            splits(["test"])
+        write(tmp_path, test=[row, untold])
+        with pytest.raises(ValueError, match=f"line 2 of .*test.jsonl.*{message}"):
+            splits(["train"])
+    (tmp_path / "train.jsonl").unlink()
+    write(tmp_path, test=[untold])
+    with pytest.warns(UserWarning, match="left out"), pytest.raises(ValueError, match="its rows have"):
+        splits(["train"])
+
+
+def test_choices_in_the_layout_of_swag_are_read_with_their_untold_test_split(tmp_path: Path) -> None:
+    names = ["", "video-id", "fold-ind", "startphrase", "sent1", "sent2", "gold-source"]
+    names += [f"ending{number}" for number in range(4)]
+    for split in ("train", "val", "test"):
+        told = [] if split == "test" else ["label"]
+        with (tmp_path / f"{split}.csv").open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow([*names, *told])
+            rows.writerow(["0", "v", "1", "A dog. It", "A dog.", "It", "gold", *"abcd", *("2" for _ in told)])
+    with pytest.warns(UserWarning, match="split test: left out, its rows have no right choices"):
+        found = load_choices(tmp_path)
+    assert list(found) == ["train", "validation"]
+    assert found["train"][0] == {"context": "A dog.", "choices": ["It a", "It b", "It c", "It d"], "label": 2}
+
+
+def test_nested_questions_without_answers_are_left_out_and_impossible_ones_are_not(tmp_path: Path) -> None:
+    hidden = [without(asked, "answers") for asked in ASKED]
+    (tmp_path / "train.json").write_text(json.dumps(NESTED), encoding="utf-8")
+    for split, questions in (("dev", hidden[1:]), ("test", [without(one, "is_impossible") for one in hidden])):
+        paragraphs = [{"context": CONTEXT, "qas": questions}]
+        (tmp_path / f"{split}.json").write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}), encoding="utf-8")
+    with pytest.warns(UserWarning, match="split test: left out"):
+        found = load_questions(tmp_path)
+    assert {split: list(rows["answers"]) for split, rows in found.items()} == {
+        "train": [["Anna"], []],
+        "validation": [[]],
+    }
+
+
+@pytest.mark.parametrize(
+    ("answers", "right"),
+    [
+        ({"text": "Anna", "answer_start": 0}, ["Anna"]),
+        ({"text": ["Anna", "Bert"], "answer_start": [0, 19]}, ["Anna", "Bert"]),
+        ([{"text": "Bert", "answer_start": 19}], ["Bert"]),
+        ({"text": [], "answer_start": []}, []),
+        ("Anna", None),
+        (["Anna"], None),
+        ([{"text": "Anna"}], None),
+        ({"text": "Anna"}, None),
+        ({"text": ["Anna"], "answer_start": []}, None),
+        ({"text": ["Anna"], "answer_start": 0}, None),
+        ({"text": [3], "answer_start": ["0"]}, None),
+        ({"text": "Anna", "answer_start": -38}, None),
+        (7, None),
+    ],
+)
+def test_answers_have_one_of_three_forms(answers: Any, right: list[str] | None, tmp_path: Path) -> None:
+    write(tmp_path, train=[{**QUESTION, "answers": answers}])
+    if right is None:
+        with pytest.raises(ValueError, match=r"line 1 of .*train.jsonl: the answers are .* and not"):
+            load_questions(tmp_path)
+    else:
+        assert load_questions(tmp_path)["train"]["answers"][0] == right
+
+
+def test_questions_without_a_context_are_dropped_and_the_first_is_named(tmp_path: Path) -> None:
+    empty = {**QUESTION, "context": " ", "answers": {"text": [], "answer_start": []}}
+    write(tmp_path, train=[QUESTION, empty, QUESTION, {**empty, "context": "a", "question": ""}])
+    with pytest.warns(UserWarning, match=r"split train: dropped 2 of 4 rows .*first: line 2 of .*train.jsonl"):
+        rows = load_questions(tmp_path)["train"]
+    assert rows["id"] == ["train-0", "train-1"] and rows["context"] == [CONTEXT, CONTEXT]
+    write(tmp_path, train=[empty])
+    with pytest.raises(ValueError, match="split train: no row has both"):
+        load_questions(tmp_path)

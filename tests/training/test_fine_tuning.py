@@ -212,6 +212,34 @@ def test_choices_are_learnt_and_scored(task_run: Arguments, tmp_path: Path, mode
     assert metrics["baselines"]["shared_words"]["accuracy"] == 1.0 and metrics["results"]["accuracy"] > 0.8
 
 
+@pytest.mark.filterwarnings("ignore:.*left out, its rows have no labels")
+@pytest.mark.parametrize(
+    ("kind", "task", "answer"),
+    [
+        ("tags", "token-classification", "upos"),
+        ("questions", "question-answering", "answers"),
+        ("choices", "multiple-choice", "label"),
+        ("pairs", "text-classification", "label"),
+    ],
+)
+def test_a_test_split_without_answers_stops_no_training_and_cannot_be_scored(
+    task_run: Arguments, tmp_path: Path, kind: str, task: str, answer: str
+) -> None:
+    rng, folder = random.Random(2), tmp_path / "data"
+    folder.mkdir()
+    for split in ("train", "validation", "test"):
+        rows = [ROWS[kind](rng) for _ in range(8)]
+        for row in rows if split == "test" else ():
+            del row[answer]
+        (folder / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with pytest.warns(UserWarning, match="split test: left out, its rows have no"):
+        result = train(task_run(kind, "--task", task, "--dataset", str(folder), "--num_train_epochs", "1"))
+    assert {"eval_accuracy", "eval_f1"} & set(result.metrics)
+    evaluate = {"tags": evaluate_tagger, "questions": evaluate_answerer, "choices": evaluate_chooser}
+    with pytest.raises(ValueError, match=r"no column with the|no column with tags|no split 'test' with labels"):
+        evaluate.get(kind, evaluate_classifier)(tmp_path / "run")
+
+
 def test_a_new_task_starts_from_the_body_of_another(task_run: Arguments, tmp_path: Path) -> None:
     train(task_run("tags", "--task", "token-classification", folder="tagger"))
     begun = str(tmp_path / "tagger")
