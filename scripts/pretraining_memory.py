@@ -3,6 +3,7 @@
     python scripts/pretraining_memory.py                  # 1, 4 and 16 copies of the validation split of lm_debian
     python scripts/pretraining_memory.py --copies 1 64 --examples 20000
     python scripts/pretraining_memory.py --long           # without bounds between documents
+    python scripts/pretraining_memory.py --output scripts/benchmarks/pretraining_memory.json
 
 For each size a process of its own writes the text to a file, encodes it and reads examples of BERT's objective. It
 prints the process's own memory (anonymous pages; what the system keeps of files can be given back at any time) before
@@ -12,10 +13,12 @@ the encoding, at its highest while encoding, and at its highest while reading, i
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import tempfile
 import time
 from itertools import islice
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +64,8 @@ class Watched:
         return made
 
 
-def measure(copies: int, examples: int, length: int, long: bool) -> None:
-    """Write, encode and read a corpus of so many copies; prints a row."""
+def measure(copies: int, examples: int, length: int, long: bool, rows: Connection) -> None:
+    """Write, encode and read a corpus of so many copies; prints a row and sends it."""
     row = get_architecture("bert2018")
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "train.txt"
@@ -89,6 +92,17 @@ def measure(copies: int, examples: int, length: int, long: bool) -> None:
             f"{reading:8.0f} {seconds:8.1f}",
             flush=True,
         )
+        rows.send(
+            {
+                "copies": copies,
+                "text_mib": round(size, 1),
+                "documents": store.num_documents,
+                "tokens": store.num_tokens,
+                "before_mib": round(before),
+                "encoding_mib": round(encoding),
+                "reading_mib": round(reading),
+            }
+        )
 
 
 def main() -> None:
@@ -97,15 +111,22 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=5000)
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--long", action="store_true", help="all copies are one document, which is held whole")
+    parser.add_argument("--output", type=Path, help="keep the rows in this JSON file, too")
     chosen = parser.parse_args()
     print("copies text (MB)  documents       tokens  before  encoding  reading  seconds")
     context = multiprocessing.get_context("spawn")
+    rows: list[dict[str, Any]] = []
     for copies in chosen.copies:
-        process = context.Process(target=measure, args=(copies, chosen.examples, chosen.length, chosen.long))
+        received, sent = context.Pipe(duplex=False)
+        process = context.Process(target=measure, args=(copies, chosen.examples, chosen.length, chosen.long, sent))
         process.start()
         process.join()
         if process.exitcode:
             raise SystemExit(process.exitcode)
+        rows.append(received.recv())
+    if chosen.output is not None:
+        settings = {"examples": chosen.examples, "length": chosen.length, "one_document": chosen.long}
+        chosen.output.write_text(json.dumps({**settings, "rows": rows}, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
