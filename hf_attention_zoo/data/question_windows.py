@@ -1,13 +1,16 @@
 """Questions with windows on their contexts (Devlin et al. 2018, Section 4.2, and the authors' script).
 
 A context that is too long is read in windows that overlap. A token of a context counts only in the window in which it
-has the most context on its poorer side. Characters are those of the context as it was given.
+has the most context on its poorer side. Characters are those of the context as it was given; marks that a tokenizer
+strips (accents, vowel signs) belong to the token before them.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from transformers import BatchEncoding
@@ -28,12 +31,15 @@ class Window:
         spans: for each position the first character of the context and the one behind the last; None where the
             position is no token of the context.
         best_context: whether a position has more context here than in the question's other windows.
+        reach: the first character behind the token before the window, and the one at which the token behind it
+            begins: what is between tokens belongs to the windows on both sides.
     """
 
     example: int
     columns: dict[str, list[int]]
     spans: list[tuple[int, int] | None]
     best_context: list[bool]
+    reach: tuple[int, int] = (0, 0)
 
 
 def question_windows(
@@ -89,6 +95,7 @@ def question_windows(
             ]
             columns = {name: encoded[name][row] for name in tokenizer.model_input_names if name in encoded}
             mine.append(Window(number, columns, spans, [True] * len(spans)))
+        _cover_gaps(mine, context)
         _mark_best_context(mine)
         windows += mine
     return windows
@@ -109,6 +116,23 @@ def shortened_question(tokenizer: Any, question: str, most: int) -> str:
     return question if len(offsets) <= most else question[: offsets[most - 1][1]]
 
 
+def _cover_gaps(windows: list[Window], context: str) -> None:
+    """Give tokens the marks behind them that no token has, and windows their reach."""
+    tokens = sorted({span for window in windows for span in window.spans if span is not None})
+    wider, reaches, begin = {}, {}, 0
+    for (start, end), (following, _) in pairwise([*tokens, (len(context), 0)]):
+        stop = end
+        while stop < following and unicodedata.category(context[stop]).startswith("M"):
+            stop += 1
+        wider[start, end], reaches[start, stop] = (start, stop), (min(begin, start), max(stop, following))
+        begin = stop
+    for window in windows:
+        window.spans = [None if span is None else wider[span] for span in window.spans]
+        inside = [span for span in window.spans if span is not None]
+        if inside:
+            window.reach = reaches[inside[0]][0], reaches[inside[-1]][1]
+
+
 def _mark_best_context(windows: list[Window]) -> None:
     """Of each token of the context only the window counts where min(left, right) + 0.01 length is largest."""
     best: dict[tuple[int, int], tuple[float, int]] = {}
@@ -126,7 +150,7 @@ def _mark_best_context(windows: list[Window]) -> None:
 def answer_positions(window: Window, start: int, end: int) -> tuple[int, int]:
     """First and last position of the characters `start` to `end - 1`; (0, 0) where not all are in the window."""
     inside = [(place, span) for place, span in enumerate(window.spans) if span is not None]
-    if not inside or inside[0][1][0] > start or inside[-1][1][1] < end:
+    if window.reach[0] > start or window.reach[1] < end:
         return 0, 0
     first = next((place for place, span in inside if span[1] > start), None)
     last = next((place for place, span in reversed(inside) if span[0] < end), None)

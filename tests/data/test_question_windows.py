@@ -50,6 +50,36 @@ def test_answers_are_found_again_to_the_character(tokenizer: Any, form: str, ans
     assert found == {answer}
 
 
+WORDS = ("नमस्ते", "q̣̇", "\N{NO-BREAK SPACE}café", "हिन्दी", "Łódź", " a b", "x\u200b", "😀\ufe0f")
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_no_character_of_an_answer_is_lost_and_no_window_with_all_of_it_misses_it(form: str, lowercase: bool) -> None:
+    words = [unicodedata.normalize(form, word) for word in WORDS]
+    train = get_architecture("bert2018").tokenizer_class.train
+    tokenizer = train([" ".join(words), QUESTION] * 3, vocab_size=150, lowercase=lowercase)
+    rng, found = np.random.default_rng(0), 0
+    for _ in range(30):
+        order = [words[place] for place in rng.permutation(len(words))]
+        context = " ".join(order)
+        whole = question_windows(tokenizer, ["who ?"], [context], max_length=200, stride=9)[0]
+        windows = question_windows(tokenizer, ["who ?"], [context], max_length=14, stride=3)
+        for number, answer in enumerate(order):
+            start = sum(map(len, order[:number])) + number
+            first, last = answer_positions(whole, start, start + len(answer))
+            assert context[whole.spans[first][0] : whole.spans[last][1]] == answer.strip().removesuffix("\u200b")
+            tokens = whole.spans[first : last + 1]
+            for window in windows:
+                first, last = answer_positions(window, start, start + len(answer))
+                if set(tokens) <= set(window.spans):
+                    assert window.spans[first : last + 1] == tokens
+                    found += 1
+                else:
+                    assert (first, last) == (0, 0)
+    assert found > 200
+
+
 def test_tokenizers_of_others_find_decomposed_answers_too() -> None:
     words = dict.fromkeys(
         ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "?", "서울은", "수도이다", "cafés", "."]
