@@ -105,6 +105,23 @@ class DocumentSource:
         """Whether the documents are Python objects rather than the name of a place."""
         return not isinstance(self.source, str | os.PathLike)
 
+    def check_column(self, *others: DocumentSource) -> None:
+        """Raises ValueError if a column is named, but this and the other sources are plain text, which has none."""
+        if self.column is not None and not any(source.has_columns() for source in (self, *others)):
+            raise ValueError(
+                f"{self.source} is plain text, which has no column {self.column!r}; leave it out (--text_column), or "
+                "give JSON lines, CSV, TSV or Parquet"
+            )
+
+    def has_columns(self) -> bool:
+        """Whether documents are read from rows with columns."""
+        if self.is_iterable:
+            return False
+        path = Path(os.fspath(self.source)).expanduser()
+        if (isinstance(self.source, str) and is_sample(self.source)) or not path.exists():
+            return True
+        return not all(map(is_plain_text, self._files(path).get(canonical_split(self.split), [])))
+
     def identity(self) -> dict[str, Any] | None:
         """What tells this text from another: the settings, and name, size and time of each file.
 
@@ -136,7 +153,7 @@ class DocumentSource:
                 raise ValueError(f"sample {name} holds {sample.task} data, not running text; such samples: {running}")
             if split not in sample.sizes:
                 raise ValueError(f"sample {name} has no split {self.split!r}; it has {', '.join(sample.sizes)}")
-            yield from self._rows(read_rows(sample.file(split)), "paragraphs")
+            yield from self._rows(read_rows(sample.file(split)), self.column or "paragraphs")
             return
         path = Path(name).expanduser()
         if not path.exists():

@@ -67,6 +67,7 @@ def test_korean_stays_composed() -> None:
     [
         ({"source": "translation_ko_en"}, "holds translation data"),
         ({"source": "lm_debian", "limit": 0}, "at least 1"),
+        ({"source": "lm_debian", "column": "story"}, "column 'story' is missing"),
         ({"source": "lm_debian", "text_documents": "page"}, "blank_line or file"),
         ({"source": "./nowhere"}, "does not exist"),
         ({"source": [3]}, "a list of sentences"),
