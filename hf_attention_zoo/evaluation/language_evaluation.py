@@ -19,6 +19,7 @@ from hf_attention_zoo.evaluation.span_and_tag_command import base_metrics, chose
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
 from hf_attention_zoo.training.pretraining_table import objective_class
+from hf_attention_zoo.training.pretraining_task import CorpusArguments
 
 
 def evaluate_language(
@@ -43,25 +44,26 @@ def evaluate_language(
     Args:
         folder: saved model with tokenizer.
         dataset, split, ...: as for `DocumentSource`; without a dataset those of the training are taken.
-        length: tokens of an example at most; as in the training, else as many as the model has positions.
+        length: tokens of an example at most; by default as many as the longest that the model was trained on, where
+            its folder tells, else 128 or as many as it has positions.
         max_documents: score only the first documents.
         baseline_documents: n-gram models learn from so many documents at most.
         baselines: score n-gram models of the training split, too.
         output: file to write, by default metrics.json in the folder.
 
     Raises:
-        ValueError: no such folder, data set or split, or an architecture that is not pre-trained.
+        ValueError: no such folder, data set, split or column, or an architecture that is not pre-trained.
     """
     given = {
         "dataset_config": dataset_config,
         "text_column": text_column,
         "text_documents": text_documents,
         "language": language,
-        "length": length,
     }
     model, tokenizer, dataset, given = chosen_data(folder, dataset, given)
     row = get_architecture(model.config.model_type)
-    trained = read_json(Path(folder) / FACTS_FILE).get("objective", {})
+    facts = read_json(Path(folder) / FACTS_FILE)
+    trained = facts.get("objective", {})
     kind = objective_class(row)
     settings = {**trained, **kind.settings_of(model)}
     objective = kind(row, **{name: value for name, value in settings.items() if name != "name"})
@@ -73,7 +75,10 @@ def evaluate_language(
     }
     options = {name: value for name, value in named.items() if value is not None}
     held_out = DocumentSource(dataset, split=split, limit=max_documents, **options)
-    longest = given["length"] or min(128, getattr(model.config, "max_position_embeddings", None) or 128)
+    held_out.check_column()
+    longest = length or trained_length(facts)
+    if longest is None:
+        longest = min(128, getattr(model.config, "max_position_embeddings", None) or 128)
     started = time.monotonic()
     found = objective.evaluate(model, tokenizer, held_out, length=longest, batch_size=batch_size)
     seconds = time.monotonic() - started
@@ -89,6 +94,14 @@ def evaluate_language(
         }
     write_metrics(metrics, folder, output)
     return metrics
+
+
+def trained_length(facts: dict[str, Any]) -> int | None:
+    """Tokens of the longest example of a pre-training, from its training.json; None if that tells of none."""
+    if "objective" not in facts:
+        return None
+    data = {"length": CorpusArguments.length, "second_length": 0, **facts.get("arguments", {})}
+    return max(data["length"], data["second_length"])
 
 
 def _rounded(value: float) -> float | int:
@@ -122,7 +135,7 @@ def build_parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument("--text_column", "--text-column")
     parser.add_argument("--text_documents", "--text-documents")
     parser.add_argument("--language")
-    parser.add_argument("--length", type=int, help="tokens of an example; default: as in the training")
+    parser.add_argument("--length", type=int, help="tokens of an example; default: the longest of the training")
     parser.add_argument("--max_documents", "--max-documents", type=int, help="score only the first documents")
     parser.add_argument(
         "--baseline_documents", "--baseline-documents", type=int, help="n-gram models learn from at most so many"

@@ -34,10 +34,15 @@ def special_ids(tokenizer: Any, config_class: type[Any]) -> dict[str, Any]:
     return {"vocab_size": len(tokenizer), **{name: value for name, value in found.items() if value is not None}}
 
 
-def cut_at_positions(tokenizer: Any, config: Any, args: Any) -> None:
-    """Let the tokenizer cut texts where the model has no more positions, and save that in the run's folder."""
+def cut_at_positions(tokenizer: Any, config: Any, args: Any, from_elsewhere: bool = False) -> None:
+    """Let the tokenizer cut texts where the model has no more positions, and save that in the run's folder.
+
+    A lower limit stays, unless the tokenizer comes `from_elsewhere`: then it may be that of another model.
+    """
     positions = getattr(config, "max_position_embeddings", None)
-    if positions is not None and tokenizer.model_max_length > positions:
+    if positions is None:
+        return
+    if tokenizer.model_max_length > positions or (from_elsewhere and tokenizer.model_max_length < positions):
         tokenizer.model_max_length = positions
         if args.process_index == 0:
             tokenizer.save_pretrained(args.output_dir)

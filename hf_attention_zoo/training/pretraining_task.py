@@ -14,6 +14,7 @@ from hf_attention_zoo.data.documents import BLANK_LINE, WHOLE_FILE, DocumentSour
 from hf_attention_zoo.data.example_stream import ExampleStream, Phase
 from hf_attention_zoo.registry import Architecture
 from hf_attention_zoo.training.carried_states import load_carried, save_carried
+from hf_attention_zoo.training.fine_tuning import cut_at_positions
 from hf_attention_zoo.training.held_out_trainer import HeldOutTrainer
 from hf_attention_zoo.training.output_folder import read_json
 from hf_attention_zoo.training.pretraining_table import Objective, objective_class
@@ -147,7 +148,14 @@ class PretrainingTask(TrainingTask):
                 "there is no held-out text: name it with --validation_file or --validation_split, hold out the first "
                 "documents with --held_out_documents 500, or give --eval_strategy no"
             )
-        next(iter(train), None)  # a wrong path or column shows before the tokenizer is trained
+        train.check_column(*(() if validation is None else (validation,)))
+        if next(iter(train), None) is None:  # a wrong path or column shows here, too, before the tokenizer is trained
+            if train.skip:
+                raise ValueError(
+                    f"--held_out_documents {train.skip} holds out all documents, and nothing is left to train on; "
+                    "hold out fewer, or name held-out text with --validation_file"
+                )
+            raise ValueError("there is no document to train on; check the path, the split and the column")
         return train, validation
 
     def train_tokenizer(self, rows: DocumentSource) -> Any:
@@ -166,6 +174,10 @@ class PretrainingTask(TrainingTask):
                 f"smaller --length or --second_length, or {more}"
             )
         self.objective.check_model(model.config)
+        # Nothing is cut here; who reads the finished folder cuts there.
+        given = self.plan.model
+        elsewhere = given.model is None and given.tokenizer is not None
+        cut_at_positions(tokenizer, model.config, self.plan.training, from_elsewhere=elsewhere)
 
     def encode(self, train: DocumentSource, validation: DocumentSource | None, tokenizer: Any) -> EncodedData:
         args, data = self.plan.training, self.plan.data
@@ -202,7 +214,7 @@ class PretrainingTask(TrainingTask):
 
     def _evaluate(self, model: Any, tokenizer: Any, batch_size: int, documents: DocumentSource) -> dict[str, float]:
         return self.objective.evaluate(
-            model, tokenizer, documents, length=self.plan.data.length, batch_size=batch_size
+            model, tokenizer, documents, length=self.plan.data.longest(), batch_size=batch_size
         )
 
     def finished(self) -> None:

@@ -205,6 +205,6 @@ def perplexities(nats: float, documents: list[Document], tokenizer: Any) -> dict
     """Perplexity per token and per word from the mean loss of a token, in nats."""
     sentences = [sentence for document in documents for sentence in document]
     words = sum(len(sentence.split()) for sentence in sentences)
-    tokens = sum(map(len, tokenizer(sentences, add_special_tokens=False)["input_ids"]))
+    tokens = sum(map(len, encode_sentences(tokenizer, sentences)))
     per_word = nats * tokens / words
     return {"perplexity": math.exp(min(nats, 700.0)), "perplexity_per_word": math.exp(min(per_word, 700.0))}

@@ -1,4 +1,4 @@
-"""`--model` and `--tokenizer`: what does not fit is refused before anything is trained; a new task brings its layers."""
+"""`--model` and `--tokenizer`: what does not fit is refused before training; a new task brings its layers."""
 
 import json
 from collections.abc import Callable

@@ -91,20 +91,36 @@ def test_two_processes_give_the_losses_of_one(run_arguments: Arguments, tmp_path
 
 
 def test_pretrained_models_serve_their_pipelines_and_are_scored(run_arguments: Arguments, tmp_path: Path) -> None:
-    pretrain(run_arguments(folder="bert"))
+    trained = pretrain(run_arguments(folder="bert"))
     pretrain(run_arguments(model="gpt2018", folder="gpt"))
     filled = pipeline("fill-mask", model=str(tmp_path / "bert"))("This [MASK] provides a library.", top_k=3)
     assert len(filled) == 3 and {"token_str", "score", "sequence"} <= set(filled[0])
+    fill = pipeline("fill-mask", model=str(tmp_path / "bert"), tokenizer_kwargs={"truncation": True})
+    assert len(fill("This [MASK] is a library of words. " + "And more of it. " * 40)) == 5  # of 48 positions
     written = pipeline("text-generation", model=str(tmp_path / "gpt"))("This package", max_new_tokens=4)
     assert written[0]["generated_text"].lower().startswith("this package")
 
     metrics = evaluate_language(tmp_path / "bert", batch_size=4)
-    assert {"masked_perplexity", "next_sentence_accuracy"} <= set(metrics["results"])
+    assert {"masked_perplexity", "next_sentence_accuracy"} <= set(metrics["results"]) and metrics["length"] == 48
     assert set(metrics["baselines"]) == {"1-gram", "2-gram", "3-gram"} and metrics["task"] == "fill-mask"
     metrics = evaluate_language(tmp_path / "gpt", batch_size=4)
+    assert metrics["length"] == 32  # the only one
     results, trigram = metrics["results"], metrics["baselines"]["3-gram"]
     assert results["perplexity_per_word"] > results["perplexity"] > trigram["perplexity"] > 1
     assert "perplexity" in summary(metrics)
+    same = evaluate_language(tmp_path / "bert", split="validation", batch_size=4, baselines=False)
+    assert same["length"] == 48 and same["results"]["loss"] == pytest.approx(trained.metrics["eval_loss"], abs=1e-4)
+
+
+def test_what_reads_the_finished_folder_cuts_at_its_positions(run_arguments: Arguments, tmp_path: Path) -> None:
+    quick = ("--max_steps", "1", "--eval_strategy", "no")
+    pretrain(run_arguments(*quick, model="gpt2018"))
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "run")
+    assert tokenizer.model_max_length == 48
+    assert len(tokenizer("a library of words " * 40, truncation=True)["input_ids"]) == 48
+    longer = ("--tokenizer", str(tmp_path / "run"), "--config.max_position_embeddings", "64")
+    pretrain(run_arguments(*quick, *longer, model="gpt2018", folder="longer"))
+    assert AutoTokenizer.from_pretrained(tmp_path / "longer").model_max_length == 64
 
 
 def test_other_steps_would_move_the_second_phase(run_arguments: Arguments) -> None:
@@ -173,6 +189,7 @@ def test_a_model_that_goes_on_is_what_the_objective_asks_for(run_arguments: Argu
         (("--validation_split", "nothing"), "no held-out text"),
         (("--second_length", "48", "--second_share", "1.5"), "second_share=1.5"),
         (("--pool_batches", "2"), "sorted batches"),
+        (("--text_column", "story"), "plain text, which has no column 'story'"),
     ],
 )
 def test_bad_settings_are_refused_before_work_is_lost(
@@ -180,6 +197,13 @@ def test_bad_settings_are_refused_before_work_is_lost(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         pretrain(run_arguments(*flags))
+
+
+def test_all_documents_held_out_leave_nothing_to_train_on(text_folder: Path, run_arguments: Arguments) -> None:
+    arguments = run_arguments("--held_out_documents", "60")
+    arguments[arguments.index("--dataset") + 1] = str(text_folder / "train.txt")
+    with pytest.raises(ValueError, match="--held_out_documents 60 holds out all documents"):
+        pretrain(arguments)
 
 
 def test_other_architectures_are_told_apart() -> None:

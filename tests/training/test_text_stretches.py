@@ -1,16 +1,18 @@
 """GPT's examples: stretches without gaps, and that they depend on the seed alone."""
 
+import copy
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from torch.utils.data import DataLoader
 
 from hf_attention_zoo.data.documents import DocumentSource
 from hf_attention_zoo.data.example_stream import Phase
 from hf_attention_zoo.registry import get_architecture
-from hf_attention_zoo.training.text_stretches import TextStretchesObjective
+from hf_attention_zoo.training.text_stretches import TextStretchesObjective, perplexities
 
 ROW = get_architecture("gpt2018")
 SOURCE = DocumentSource("lm_debian", split="validation", limit=60)
@@ -63,3 +65,29 @@ def test_documents_may_follow_one_another_without_a_token(tokenizer: Any) -> Non
 def test_too_little_held_out_text_is_an_error(tokenizer: Any) -> None:
     with pytest.raises(ValueError, match="fewer than 512 tokens"):
         TextStretchesObjective(ROW).held_out(tokenizer, [["a few words"]], 512)
+
+
+def test_a_limit_of_the_tokenizer_shortens_no_text_that_is_learnt_or_scored(tokenizer: Any, tmp_path: Path) -> None:
+    objective, text = TextStretchesObjective(ROW), [["a library of words " * 60] * 3]
+    limited = copy.deepcopy(tokenizer)
+    limited.model_max_length = 48
+
+    def numbers(one: Any) -> list[Any]:
+        stream = objective.dataset(text, one, seed=3, batch_size=2, phases=[Phase(32)], cache_dir=tmp_path)
+        simple = objective.baselines(one, text, text, length=32)
+        return [stream.store.num_tokens, perplexities(2.0, text, one), simple]
+
+    assert numbers(limited) == numbers(tokenizer)
+    assert not any("sequence-length" in warned for warned in limited.deprecation_warnings)
+
+
+def test_workers_and_restarts_change_nothing(stream: Any) -> None:
+    def rows(workers: int, first: int = 0) -> np.ndarray:
+        stream.start_at(first)
+        loader = DataLoader(stream, batch_size=2, num_workers=workers, collate_fn=list)
+        return np.stack([row["input_ids"] for batch in islice(loader, 6 - first // 2) for row in batch])
+
+    alone = rows(0)
+    assert alone.shape == (12, 32)
+    for workers, first in ((2, 0), (2, 4)):
+        assert np.array_equal(rows(workers, first), alone[first:]), (workers, first)
