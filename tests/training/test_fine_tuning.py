@@ -2,8 +2,10 @@
 
 import json
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from hf_attention_zoo.evaluation.question_evaluation import evaluate_answerer, s
 from hf_attention_zoo.evaluation.tag_evaluation import evaluate_tagger, predict_tags
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.training.question_task import QuestionTask
+from hf_attention_zoo.training.zoo_trainer import ZooTrainer
 
 NOUNS, VERBS, NAMES = ("dog", "cat", "horse"), ("sees", "likes", "hunts"), ("Anna", "Bert", "Carla", "David")
 SIZES = {
@@ -238,6 +241,39 @@ def test_a_test_split_without_answers_stops_no_training_and_cannot_be_scored(
     evaluate = {"tags": evaluate_tagger, "questions": evaluate_answerer, "choices": evaluate_chooser}
     with pytest.raises(ValueError, match=r"no column with the|no column with tags|no split 'test' with labels"):
         evaluate.get(kind, evaluate_classifier)(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("kind", "task", "model", "batches"),
+    [
+        ("tags", "token-classification", "bert2018", ("--max_tokens_per_batch", "60")),
+        ("questions", "question-answering", "bert2018", ("--pool_batches", "3")),
+        ("pairs", "text-classification", "gpt2018", ("--max_tokens_per_batch", "90")),
+        ("choices", "multiple-choice", "gpt2018", ("--pool_batches", "3", "--pool_order", "shuffled")),
+    ],
+)
+def test_batches_from_sorted_pools_hold_every_example_once(
+    task_run: Arguments, monkeypatch: pytest.MonkeyPatch, kind: str, task: str, model: str, batches: tuple[str, ...]
+) -> None:
+    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+    wanted: list[tuple[int, ...]] = []
+    compute = ZooTrainer.compute_loss
+
+    def watched(trainer: Any, model: Any, inputs: dict[str, Any], *args: Any, **options: Any) -> Any:
+        given = trainer.train_dataset["input_ids"]
+        wanted[:] = [tuple(chain(*ids)) if kind == "choices" else tuple(ids) for ids in given]
+        if model.training:
+            seen.append((inputs["input_ids"], inputs["attention_mask"].bool()))
+        return compute(trainer, model, inputs, *args, **options)
+
+    monkeypatch.setattr(ZooTrainer, "compute_loss", watched)
+    flags = ("--task", task, *batches, "--num_train_epochs", "3", "--logging_steps", "1")
+    result = train(task_run(kind, *flags, model=model))
+    rows = [tuple(ids[real].tolist()) for batch in seen for ids, real in zip(*batch, strict=True)]
+    assert Counter(rows) == {row: 3 * count for row, count in Counter(wanted).items()}
+    if batches[0] == "--max_tokens_per_batch":
+        assert max(ids.numel() for ids, _ in seen) <= int(batches[1])
+    assert losses(result)[-1] < losses(result)[0]
 
 
 def test_a_new_task_starts_from_the_body_of_another(task_run: Arguments, tmp_path: Path) -> None:
