@@ -49,18 +49,20 @@ def question_windows(
     *,
     max_length: int,
     stride: int,
-    max_question_tokens: int = MAX_QUESTION_TOKENS,
+    max_question_tokens: int | None = None,
 ) -> list[Window]:
     """The windows of each question, in order.
 
     Args:
         max_length: tokens of an input.
         stride: tokens of the context by which windows move on; made smaller where the question leaves less room.
-        max_question_tokens: the rest of a longer question is left out.
+        max_question_tokens: the rest of a longer question is left out; if not given, half of an input, 64 at most.
 
     Raises:
         ValueError: an empty question or context, or no room for a context.
     """
+    if max_question_tokens is None:
+        max_question_tokens = min(MAX_QUESTION_TOKENS, max(1, max_length // 2))
     windows: list[Window] = []
     for number, (question, context) in enumerate(zip(questions, contexts, strict=True)):
         for name, text in (("question", question), ("context", context)):

@@ -27,6 +27,10 @@ from hf_attention_zoo.evaluation.span_search import MAX_ANSWER_TOKENS, Span, bes
 
 COLUMNS = ("question_column", "context_column", "answers_column")
 DEFAULT_STRIDE = 128
+DESCRIPTION = (
+    "Score answers to questions and write metrics.json. Where some have none, the threshold of the empty answer is "
+    'chosen on the validation split; hand it to pipeline("question-answering", ...) as null_threshold.'
+)
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,7 @@ def evaluate_answerer(
     """Answer and score the questions of a split; writes and returns the metrics.
 
     Where questions without answers occur, the threshold of the empty answer is chosen on the validation split, if
-    there is one.
+    there is one. The model is not changed: the pipeline takes the threshold as `null_threshold`.
 
     Args:
         folder: saved model with tokenizer.
@@ -195,12 +199,15 @@ def summary(metrics: dict[str, Any]) -> str:
         if name in results:
             beside = f"   the likeliest sentence {simple[name]:6.2f}" if name in simple else ""
             lines.append(f"  {name:<16} {results[name]:6.2f}{beside}")
+    if "null_threshold" in results:
+        chosen = results["null_threshold"]
+        lines.append(f"  for the pipeline: handle_impossible_answer=True, null_threshold={chosen}")
     return "\n".join(lines)
 
 
 def build_parser(program: str) -> argparse.ArgumentParser:
     """The flags of `attention-zoo evaluate` for models that answer questions."""
-    parser = argparse.ArgumentParser(prog=program, description="Score answers to questions and write metrics.json.")
+    parser = argparse.ArgumentParser(prog=program, description=DESCRIPTION)
     add_common_flags(parser, COLUMNS, batch_size=16)
     parser.add_argument("--doc_stride", "--doc-stride", type=int, help="tokens by which windows move on")
     return parser

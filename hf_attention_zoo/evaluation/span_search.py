@@ -37,6 +37,7 @@ def best_spans(
     *,
     candidates: int = CANDIDATES,
     max_answer_tokens: int = MAX_ANSWER_TOKENS,
+    null_threshold: float = 0.0,
 ) -> tuple[list[Span], float]:
     """The best spans of a question's windows, best first, and the score of the empty answer.
 
@@ -47,6 +48,7 @@ def best_spans(
         starts, ends: logits (T,) of each window, padded on the right if at all.
         candidates: places for a start and an end that are looked at in each window, and spans given back.
         max_answer_tokens: of a span.
+        null_threshold: taken off the score of the empty answer in the probabilities, not in what is given back.
     """
     found: dict[tuple[int, int], float] = {}
     null = np.inf
@@ -65,7 +67,7 @@ def best_spans(
                     score = float(start_logits[start] + end_logits[end])
                     found[key] = max(score, found.get(key, -np.inf))
     ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:candidates]
-    scores = np.array([score for _, score in ordered] + [null])
+    scores = np.array([score for _, score in ordered] + [null - null_threshold])
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()
     return [

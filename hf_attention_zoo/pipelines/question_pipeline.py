@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from transformers.pipelines.base import ChunkPipeline
 
-from hf_attention_zoo.data.question_windows import MAX_QUESTION_TOKENS, padded_windows, question_windows
+from hf_attention_zoo.data.question_windows import padded_windows, question_windows
 from hf_attention_zoo.evaluation.span_search import CANDIDATES, MAX_ANSWER_TOKENS, best_spans, null_probability
 
 LONGEST = 384
@@ -23,6 +25,7 @@ class QuestionAnsweringPipeline(ChunkPipeline):
 
     answerer = pipeline("question-answering", model="folder")
     answerer(question="Who came?", context="It rained. Nobody came.")   # {"score", "start", "end", "answer"}
+    answerer("Who came?", "It rained. Nobody came.")                     # the same
     answerer([{"question": ..., "context": ...}, ...], top_k=3)          # a list for each question
     ```
 
@@ -31,9 +34,14 @@ class QuestionAnsweringPipeline(ChunkPipeline):
     Keywords of the constructor or of a call:
         top_k: so many answers, as a list, in place of the best one.
         handle_impossible_answer: the empty answer, start and end 0, may be the best (SQuAD 2.0).
+        null_threshold: by how much the score of the empty answer must exceed that of the best other one, as
+            `attention-zoo evaluate` chooses it on the validation split (`null_threshold` of its results); if not
+            given, that of the model's config, if it has one, or 0. Scores are probabilities after it is taken off.
+        align_to_words: an answer is extended to the whole words, runs of letters and digits, that it begins and ends
+            in (False). transformers 4 did so if not told otherwise; in languages without spaces it takes too much.
         doc_stride: tokens by which the windows on a long context move on (128).
         max_seq_len: tokens of a window with its question (384, or what the model has positions for).
-        max_question_len: tokens of the question that count (64).
+        max_question_len: tokens of the question that count (half of a window, 64 at most).
         max_answer_len: tokens of an answer at most (30).
     """
 
@@ -47,6 +55,8 @@ class QuestionAnsweringPipeline(ChunkPipeline):
         self,
         top_k: int | None = None,
         handle_impossible_answer: bool | None = None,
+        null_threshold: float | None = None,
+        align_to_words: bool | None = None,
         doc_stride: int | None = None,
         max_seq_len: int | None = None,
         max_question_len: int | None = None,
@@ -56,7 +66,8 @@ class QuestionAnsweringPipeline(ChunkPipeline):
         if kwargs:
             raise ValueError(
                 f"question-answering has no setting {', '.join(sorted(kwargs))}; it has top_k, doc_stride, "
-                "handle_impossible_answer, max_seq_len, max_question_len and max_answer_len"
+                "handle_impossible_answer, null_threshold, align_to_words, max_seq_len, max_question_len and "
+                "max_answer_len"
             )
         named = {
             "top_k": top_k,
@@ -68,8 +79,16 @@ class QuestionAnsweringPipeline(ChunkPipeline):
         for name, value in named.items():
             if value is not None and value < 1:
                 raise ValueError(f"{name}={value}; give at least 1, or leave it out")
+        if null_threshold is not None and not math.isfinite(null_threshold):
+            raise ValueError(f"null_threshold={null_threshold}; give a finite number, or leave it out")
         before = {name: named[name] for name in ("doc_stride", "max_seq_len", "max_question_len")}
-        after = {"top_k": top_k, "max_answer_len": max_answer_len, "may_be_empty": handle_impossible_answer}
+        after = {
+            "top_k": top_k,
+            "max_answer_len": max_answer_len,
+            "may_be_empty": handle_impossible_answer,
+            "null_threshold": null_threshold,
+            "align_to_words": align_to_words,
+        }
         return (
             {name: value for name, value in before.items() if value is not None},
             {},
@@ -86,7 +105,8 @@ class QuestionAnsweringPipeline(ChunkPipeline):
         """Answers to one question or to a list of them.
 
         Args:
-            given: a mapping with "question" and "context", or a list of them; or the two by name.
+            given: a mapping with "question" and "context", or a list of them, or the two as strings.
+            question, context: the two by name, each a string or a list.
 
         Raises:
             ValueError: a question or a context is missing or empty, or there are not as many of one as of the other.
@@ -95,7 +115,12 @@ class QuestionAnsweringPipeline(ChunkPipeline):
             raise ValueError(
                 "give the questions by name (question=, context=) or as a list of mappings, not both ways"
             )
-        inputs = given[0] if len(given) == 1 else list(given) if given else paired(question, context)
+        if given and isinstance(given[0], str):
+            if len(given) > 2:
+                raise ValueError(f"{len(given)} texts; give a question and a context, or lists by name")
+            inputs = paired(given[0], given[1] if len(given) == 2 else None)
+        else:
+            inputs = given[0] if len(given) == 1 else list(given) if given else paired(question, context)
         rows = [inputs] if isinstance(inputs, Mapping) else list(inputs)
         for number, row in enumerate(rows):
             for name in ("question", "context"):
@@ -111,7 +136,7 @@ class QuestionAnsweringPipeline(ChunkPipeline):
         row: Mapping[str, str],
         doc_stride: int = 128,
         max_seq_len: int | None = None,
-        max_question_len: int = MAX_QUESTION_TOKENS,
+        max_question_len: int | None = None,
     ) -> Any:
         """One window after the other, with what is needed to find its characters."""
         positions = getattr(self.model.config, "max_position_embeddings", None) or LONGEST
@@ -139,9 +164,15 @@ class QuestionAnsweringPipeline(ChunkPipeline):
         top_k: int | None = None,
         max_answer_len: int = MAX_ANSWER_TOKENS,
         may_be_empty: bool = False,
+        null_threshold: float | None = None,
+        align_to_words: bool = False,
     ) -> Any:
         """The answers of one question from all of its windows."""
         row = outputs[0]["row"]
+        threshold = 0.0
+        if may_be_empty:
+            kept = getattr(self.model.config, "null_threshold", 0.0)
+            threshold = float(kept if null_threshold is None else null_threshold)
         starts, ends = (
             [output[name].float().cpu().numpy().reshape(-1) for output in outputs] for name in ("start", "end")
         )
@@ -151,18 +182,19 @@ class QuestionAnsweringPipeline(ChunkPipeline):
             ends,
             candidates=max(CANDIDATES, top_k or 1),
             max_answer_tokens=max_answer_len,
+            null_threshold=threshold,
         )
+        found: dict[tuple[int, int], float] = {}
+        for span in spans:
+            place = span.start, span.end
+            place = whole_words(row["context"], *place) if align_to_words else place
+            found[place] = found.get(place, 0.0) + span.probability
         answers = [
-            {
-                "score": span.probability,
-                "start": span.start,
-                "end": span.end,
-                "answer": row["context"][span.start : span.end],
-            }
-            for span in spans
+            {"score": score, "start": start, "end": end, "answer": row["context"][start:end]}
+            for (start, end), score in found.items()
         ]
         if may_be_empty:
-            answers.append({"score": null_probability(spans, null), "start": 0, "end": 0, "answer": ""})
+            answers.append({"score": null_probability(spans, null - threshold), "start": 0, "end": 0, "answer": ""})
         elif answers:
             total = float(np.sum([answer["score"] for answer in answers]))
             answers = [{**answer, "score": answer["score"] / total if total else 0.0} for answer in answers]
@@ -192,3 +224,18 @@ def paired(question: str | Sequence[str] | None, context: str | Sequence[str] | 
     if len(questions) != len(contexts):
         raise ValueError(f"{len(questions)} questions and {len(contexts)} contexts; give as many of both")
     return [{"question": one, "context": other} for one, other in zip(questions, contexts, strict=True)]
+
+
+def whole_words(context: str, start: int, end: int) -> tuple[int, int]:
+    """`start` and `end` of characters, moved outwards where they part letters, digits or the marks on them."""
+
+    def parts_word(place: int) -> bool:
+        return 0 < place < len(context) and all(
+            unicodedata.category(character)[0] in "LMN" for character in context[place - 1 : place + 1]
+        )
+
+    while parts_word(start):
+        start -= 1
+    while parts_word(end):
+        end += 1
+    return start, end

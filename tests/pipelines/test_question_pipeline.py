@@ -1,6 +1,7 @@
 """`pipeline("question-answering")`: strings, lists, batches, long contexts, the empty answer, bad input."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import torch
 from transformers import pipeline
 
 from hf_attention_zoo.evaluation.question_evaluation import answer_questions
+from hf_attention_zoo.pipelines.question_pipeline import whole_words
 from hf_attention_zoo.registry import get_architecture
 
 CONTEXT = "Anna sees the dog. Bert hunts the cat. Carla likes the horse. " * 3 + "서울은 한국의 수도이다."
@@ -57,9 +59,55 @@ def test_several_answers_and_the_empty_one(answerer: Any) -> None:
     assert next(one for one in all_of_them if not one["answer"])["end"] == 0
 
 
+def test_the_empty_answer_is_given_above_the_threshold_of_the_call_or_of_the_config(
+    answerer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (scored,) = answer_questions(answerer.model, answerer.tokenizer, [QUESTIONS[1]], [CONTEXT], max_length=48)
+    call = {"question": QUESTIONS[1], "context": CONTEXT, "handle_impossible_answer": True}
+    for threshold, text in ((scored.margin - 0.1, ""), (scored.margin + 0.1, scored.text)):
+        found = answerer(**call, null_threshold=threshold, top_k=9999)
+        assert found[0]["answer"] == text and sum(one["score"] for one in found) == pytest.approx(1.0)
+        assert answerer(**{**call, "handle_impossible_answer": False}, null_threshold=threshold)["answer"]
+        monkeypatch.setattr(answerer.model.config, "null_threshold", threshold, raising=False)
+        assert answerer(**call, top_k=9999) == found
+        assert answerer(**call, null_threshold=0.0)["answer"] == ("" if scored.margin > 0 else scored.text)
+
+
+def test_two_strings_are_a_question_and_a_context(answerer: Any) -> None:
+    assert answerer(QUESTIONS[0], CONTEXT) == answerer(question=QUESTIONS[0], context=CONTEXT)
+
+
+@pytest.mark.parametrize(
+    ("place", "whole"), [((1, 2), (0, 4)), ((4, 5), (4, 5)), ((6, 7), (5, 8)), ((6, 11), (5, 12)), ((0, 4), (0, 4))]
+)
+def test_answers_are_extended_to_whole_words(place: tuple[int, int], whole: tuple[int, int]) -> None:
+    assert whole_words("Anna सते 2nd", *place) == whole
+
+
+def test_extended_answers_are_whole_words_and_keep_their_scores(answerer: Any) -> None:
+    context = CONTEXT.replace("dog", "doges")
+    words = set(re.findall(r"\w+|[^\w ]", context))
+    found = answerer(question=QUESTIONS[0], context=context, align_to_words=True, top_k=9999, max_answer_len=1)
+    assert sum(one["score"] for one in found) == pytest.approx(1.0)
+    assert len({(one["start"], one["end"]) for one in found}) == len(found)
+    assert all(one["answer"] == context[one["start"] : one["end"]] in words for one in found)
+    pieces = answerer(question=QUESTIONS[0], context=context, top_k=9999, max_answer_len=1)
+    assert not {one["answer"] for one in pieces} <= words
+
+
+def test_a_question_as_long_as_the_window_leaves_half_of_it_to_the_context(answerer: Any) -> None:
+    found = answerer(question=QUESTIONS[0] * 20, context=CONTEXT)
+    assert found["answer"]
+    (scored,) = answer_questions(answerer.model, answerer.tokenizer, [QUESTIONS[0] * 20], [CONTEXT])
+    assert (found["start"], found["end"]) == (scored.span.start, scored.span.end)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda answerer: answerer("who ?"), "give a question and a context"),
+        (lambda answerer: answerer("who ?", "a", "b"), "3 texts; give a question and a context"),
+        (lambda answerer: answerer("a", "b", null_threshold=float("nan")), "null_threshold=nan"),
         (lambda answerer: answerer(question="who ?"), "give a question and a context"),
         (lambda answerer: answerer({"question": " ", "context": "a"}), "question 0 is"),
         (lambda answerer: answerer(question=["a", "b"], context=["c"]), "2 questions and 1 contexts"),

@@ -189,7 +189,9 @@ def test_that_there_is_no_answer_is_learnt_by_a_threshold_of_the_validation_spli
     task_run: Arguments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train(task_run("nested", "--task", "question-answering"))
-    results = evaluate_answerer(tmp_path / "run")["results"]
+    metrics = evaluate_answerer(tmp_path / "run")
+    results = metrics["results"]
+    assert f"null_threshold={results['null_threshold']}" in summary(metrics)
     assert results["answerable_f1"] > 80 and results["unanswerable_f1"] > 80
     assert results["exact_match"] > 80 > 50  # of the empty answer to all
     only = evaluate_answerer(tmp_path / "run", split="validation")["results"]
