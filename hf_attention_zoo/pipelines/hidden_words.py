@@ -6,11 +6,15 @@ from typing import Any
 
 from transformers.pipelines.fill_mask import FillMaskPipeline
 
+from hf_attention_zoo.tokenization.own_backend import OwnBackend
+
 
 class HiddenWordPipeline(FillMaskPipeline):
     """transformers' pipeline for all models but those that read from left to right.
 
     These predict the next word at each place: at [MASK] the word behind it, from [MASK] itself and what is before.
+    With several masks transformers shows all special tokens in a `sequence`, so that the other masks are seen; for the
+    zoo's tokenizers the masks alone are shown.
 
     Raises:
         ValueError: such a model.
@@ -23,3 +27,17 @@ class HiddenWordPipeline(FillMaskPipeline):
                 "not hidden ones; use a model with left_to_right=False, or take the logits of the model itself"
             )
         super().__init__(model, *args, **kwargs)
+
+    def postprocess(self, model_outputs: dict[str, Any], *args: Any, **settings: Any) -> Any:
+        """The words for the masks of one text: a list, or with several masks a list for each."""
+        found = super().postprocess(model_outputs, *args, **settings)
+        if not found or not isinstance(found[0], list) or not isinstance(self.tokenizer, OwnBackend):
+            return found
+        tokenizer, ids = self.tokenizer, model_outputs["input_ids"][0].tolist()
+        around = {tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id}
+        masks = [place for place, number in enumerate(ids) if number == tokenizer.mask_token_id]
+        for mask, words in zip(masks, found, strict=True):
+            for word in words:
+                filled = [word["token"] if place == mask else number for place, number in enumerate(ids)]
+                word["sequence"] = tokenizer.decode([number for number in filled if number not in around])
+        return found

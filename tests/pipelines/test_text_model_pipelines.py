@@ -45,6 +45,23 @@ def test_hidden_words_are_filled_in(tmp_path: Path) -> None:
     assert "[MASK]" not in single[0][0]["sequence"]
 
 
+def test_several_masks_are_shown_without_the_tokens_around_a_text(tmp_path: Path) -> None:
+    fill = pipeline("fill-mask", model=str(saved(tmp_path, "bert2018", "AutoModelForMaskedLM")))
+    texts = ["the [MASK] dog [MASK]", "a cat sleeps on the [MASK] bed [MASK] cat"]
+    whole = {"targets": ["white", "cat", "sleeps"]}
+    single = [fill(text, **whole) for text in texts]
+    for text, one, other in zip(texts, single, fill(texts, batch_size=2, **whole), strict=True):
+        before, between, behind = text.split("[MASK]")
+        words = [[found["token_str"] for found in place] for place in one]
+        assert [[found["sequence"] for found in place] for place in one] == [
+            [f"{before}{word}{between}[MASK]{behind}" for word in words[0]],
+            [f"{before}[MASK]{between}{word}{behind}" for word in words[1]],
+        ]
+        assert [[found["token"] for found in place] for place in one] == [
+            [found["token"] for found in place] for place in other
+        ]
+
+
 def test_a_model_of_next_words_fills_in_no_hidden_ones(tmp_path: Path) -> None:
     folder = saved(tmp_path, "bert2018", "AutoModelForMaskedLM", left_to_right=True)
     with pytest.raises(ValueError, match="reads from left to right"):
