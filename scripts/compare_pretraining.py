@@ -1,6 +1,7 @@
 """What pre-training gains: small models pre-trained on running text and fine-tuned, beside the same from scratch.
 
-    python scripts/compare_pretraining.py pretrain scripts/comparisons/pretraining.yaml --work_dir runs/pretraining
+    python scripts/compare_pretraining.py pretrain scripts/comparisons/pretraining.yaml --work_dir runs/pretraining \\
+        --data sent_nsmc_ko=folder
     python scripts/compare_pretraining.py run scripts/comparisons/pretraining.yaml --work_dir runs/pretraining \\
         --data tags_pud=folder --data qa_xquad=folder
     python scripts/compare_pretraining.py table scripts/comparisons/pretraining.yaml
@@ -12,10 +13,10 @@ to its config, such as the weight of GPT's auxiliary loss. Finished runs are row
 and are not trained again; if the protocol has changed since, the script stops and says so. The epoch is chosen on the
 validation split; the test split is scored once. `table` reads the CSV files alone and writes Markdown.
 
-`--only WORD` takes the bodies, tasks and systems whose name has the word. Tasks that do not come with the package are
-named with --data and passed over without. `fine_tuning_config` changes the config of bodies for the tasks. The script
-makes a folder for the tags from a treebank with a test split alone: `tags FILE LANGUAGE FOLDER`, documents kept
-together.
+`--only WORD` takes the bodies, tasks and systems whose name has the word. Texts and tasks that do not come with the
+package are named with --data and passed over without. `fine_tuning_config` changes the config of bodies for the tasks.
+The script makes a folder for the tags from a treebank with a test split alone: `tags FILE LANGUAGE FOLDER`, documents
+kept together.
 """
 
 from __future__ import annotations
@@ -110,13 +111,14 @@ def finish(folder: Path, settings: str) -> None:
     drop_checkpoints(folder)
 
 
-def pretrain(protocol_file: Path, work_dir: Path, only: str) -> None:
-    """Train and score the bodies that are not there yet."""
+def pretrain(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str) -> None:
+    """Train and score the bodies that are not there yet and have their text."""
     protocol = read_protocol(protocol_file)
     results = protocol_file.with_suffix(".perplexity.csv")
     scored = {row["body"]: row["settings"] for row in read_rows(results)}
     for name, body in protocol["bodies"].items():
-        if only not in name:
+        text = body.get("training", {}).get("dataset")
+        if only not in name or (not body.get("embedded", True) and text not in data):
             continue
         sections = body_settings(protocol, name)
         settings = fingerprint(body["model"], sections)
@@ -126,11 +128,12 @@ def pretrain(protocol_file: Path, work_dir: Path, only: str) -> None:
         folder = body_folder(work_dir, name)
         if not is_trained(folder, name, settings):
             flags = sections.pop("flags")
+            flags["dataset"] = data.get(flags["dataset"], flags["dataset"])
             argv = [body["model"], "--output_dir", str(folder), *flags_of(flags), *section_flags(sections)]
             plan, task = pretraining_plan(argv, command="scripts/compare_pretraining.py pretrain")
             run_training(plan, task=task)
             finish(folder, settings)
-        metrics = evaluator_for(folder).run(folder, dataset=protocol["pretraining"]["dataset"])
+        metrics = evaluator_for(folder).run(folder)  # the text of the training, and its column
         facts = read_json(folder / FACTS_FILE)
         shared = {"body": name, "seed": facts["seed"], "steps": facts["steps"], "seconds": facts["seconds"]}
         shared |= hardware() | {"settings": settings}
@@ -281,13 +284,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("command", choices=("pretrain", "run", "table"))
     parser.add_argument("protocol", type=Path)
     parser.add_argument("--work_dir", type=Path, default=Path("runs/pretraining"))
-    parser.add_argument("--data", action="append", default=[], metavar="TASK=FOLDER")
+    parser.add_argument("--data", action="append", default=[], metavar="NAME=FOLDER")
     parser.add_argument("--only", default="", help="bodies, tasks and systems whose name has this word")
     chosen = parser.parse_args(arguments)
+    data = dict(entry.split("=", 1) for entry in chosen.data)
     if chosen.command == "pretrain":
-        pretrain(chosen.protocol, chosen.work_dir, chosen.only)
+        pretrain(chosen.protocol, chosen.work_dir, data, chosen.only)
     elif chosen.command == "run":
-        data = dict(entry.split("=", 1) for entry in chosen.data)
         run(chosen.protocol, chosen.work_dir, data, chosen.only)
     else:
         text = table(chosen.protocol)

@@ -24,6 +24,8 @@ def row_of(kind: str, number: int) -> dict[str, Any]:
     word = WORDS[number % 3]
     if kind == "tags_pud":
         return {"words": ["the", word, "came"], "tags": ["DET", "NOUN", "VERB"]}
+    if kind == "sent_nsmc_ko":
+        return {"text": f"개와 {('고양이', '말')[number % 2]} 모두 아주 조용히 왔다", "label": number % 2}
     if kind == "qa_xquad":
         answers = {"text": [word], "answer_start": [4]}
         return {"en": {"question": "who came ?", "context": f"the {word} came .", "answers": answers}}
@@ -53,6 +55,8 @@ def test_every_body_trains_and_every_task_is_scored_and_tabulated(compare: Any, 
     protocol["config"]["gpt2018"] |= {"hidden_size": 16, "intermediate_size": 32, "max_position_embeddings": 128}
     protocol["tokenizer"] = {model: {"vocab_size": 150} for model in ("bert2018", "gpt2018")}
     protocol["training"] |= few | {"eval_strategy": "steps", "save_strategy": "steps"}
+    for body in protocol["bodies"].values():
+        body.get("training", {}).pop("max_steps", None)
     protocol["seeds"] = [1]
     for task in protocol["tasks"].values():
         task["embedded"] = False
@@ -61,19 +65,24 @@ def test_every_body_trains_and_every_task_is_scored_and_tabulated(compare: Any, 
     file, work = tmp_path / "few.yaml", tmp_path / "work"
     file.write_text(json.dumps(protocol), encoding="utf-8")  # YAML reads JSON
 
-    compare.pretrain(file, work, "")
-    compare.pretrain(file, work, "")  # everything has its row
+    korean = folder_of(tmp_path / "korean", "sent_nsmc_ko")
+    compare.pretrain(file, work, {"sent_nsmc_ko": korean}, "korean")
+    compare.pretrain(file, work, {}, "")  # what has its row is not trained again, and needs no data
     held_out = {
         (row["body"], row["system"], row["name"]) for row in compare.read_rows(tmp_path / "few.perplexity.csv")
     }
     assert {body for body, _, _ in held_out} == set(protocol["bodies"])
     assert {("bert", "model", "masked_perplexity"), ("gpt", "3-gram", "perplexity")} <= held_out
-    assert ("bert", "model", "next_sentence_accuracy") in held_out
+    assert ("bert", "model", "next_sentence_accuracy") in held_out and (
+        "gpt-korean",
+        "1-gram",
+        "perplexity",
+    ) in held_out
     assert ("bert-no-next-sentence", "model", "next_sentence_accuracy") not in held_out
     other = tmp_path / "other.yaml"  # the bodies in the folder are not those of another protocol
     other.write_text(json.dumps(protocol | {"pretraining": protocol["pretraining"] | {"seed": 7}}), encoding="utf-8")
     with pytest.raises(SystemExit, match="bert was made with other settings"):
-        compare.pretrain(other, work, "")
+        compare.pretrain(other, work, {}, "")
 
     assert len(compare.runs_of(protocol, data, "")) == 3 * 8 + 2 * 4  # all on three tasks, BERT on tags and questions
     few_systems = ("BERT, from scratch", "GPT, pre-trained", "GPT, from scratch, no auxiliary loss")
