@@ -1,0 +1,82 @@
+"""Running text and tags of the Hub, the download replaced: columns, splits, class names, a whole pre-training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+from datasets import ClassLabel, Dataset, DatasetDict, Features, IterableDatasetDict, Value
+
+from hf_attention_zoo.data.documents import DocumentSource
+from hf_attention_zoo.data.task_rows import load_tagged
+from hf_attention_zoo.training.entry_point import run_training
+from hf_attention_zoo.training.pretraining_entry import pretraining_plan
+
+TEXTS = ["One dog sees. One cat came.", "The horse likes the dog. It went.", "A cat came here. The dog went."]
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[Any, ...]]]:
+    """Serve splits for any id, streamed if asked, and record how they were asked for."""
+
+    def serve(**splits: Dataset) -> list[tuple[Any, ...]]:
+        calls: list[tuple[Any, ...]] = []
+
+        def load_dataset(
+            name: str, config: str | None = None, *, data_files: Any = None, streaming: bool = False
+        ) -> Any:
+            calls.append((name, config, streaming))
+            if streaming:
+                return IterableDatasetDict({split: rows.to_iterable_dataset() for split, rows in splits.items()})
+            return DatasetDict(splits)
+
+        monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+        return calls
+
+    return serve
+
+
+def test_documents_are_streamed_from_a_split_and_a_column(served: Callable[..., list[tuple[Any, ...]]]) -> None:
+    calls = served(
+        train=Dataset.from_dict({"id": [0, 1, 2], "story": TEXTS}), dev=Dataset.from_dict({"story": TEXTS[:1]})
+    )
+    options = {"column": "story", "dataset_config": "en"}
+    assert list(DocumentSource("owner/texts", skip=1, limit=1, **options)) == [
+        ["The horse likes the dog.", "It went."]
+    ]
+    assert calls == [("owner/texts", "en", True)]
+    held_out = DocumentSource("owner/texts", split="validation", **options)
+    assert held_out.has_split() and list(held_out) == [["One dog sees.", "One cat came."]]
+    with pytest.raises(ValueError, match="has no split 'test'; it has train, validation"):
+        list(DocumentSource("owner/texts", split="test", **options))
+    with pytest.raises(ValueError, match=r"row 1 of owner/texts has the columns \['id', 'story'\].*--text_column"):
+        list(DocumentSource("owner/texts"))
+
+
+def test_a_body_is_pretrained_on_text_of_the_hub(served: Callable[..., list[tuple[Any, ...]]], tmp_path: Path) -> None:
+    served(train=Dataset.from_dict({"text": TEXTS * 4}), validation=Dataset.from_dict({"text": TEXTS}))
+    flags = ["gpt2018", "--recipe", "none", "--dataset", "owner/texts", "--output_dir", str(tmp_path / "run")]
+    flags += ["--config.hidden_size", "8", "--config.num_hidden_layers", "1", "--config.num_attention_heads", "1"]
+    flags += ["--config.intermediate_size", "8", "--config.max_position_embeddings", "16", "--length", "16"]
+    flags += ["--tokenizer.vocab_size", "60", "--max_steps", "2", "--eval_steps", "2", "--eval_strategy", "steps"]
+    plan, task = pretraining_plan([*flags, "--use_cpu", "True", "--disable_tqdm", "True", "--report_to", "none"])
+    facts = run_training(plan, task=task, say=lambda text: None).facts
+    assert (
+        facts["training_documents"] == 12 and facts["dataset"] == "owner/texts" and facts["validation"]["tokens"] > 0
+    )
+
+
+def test_numbered_tags_get_the_names_that_the_data_set_gives_them(
+    served: Callable[..., list[tuple[Any, ...]]],
+) -> None:
+    features = Features(
+        {"tokens": datasets.List(Value("string")), "ner_tags": datasets.List(ClassLabel(names=["O", "B-PER"]))}
+    )
+    rows = Dataset.from_dict({"tokens": [["Anna", "came"], ["she", "went"]], "ner_tags": [[1, 0], [0, 0]]}, features)
+    calls = served(train=rows, dev=rows)
+    found, tags = load_tagged("owner/tags", words="tokens", tags="ner_tags")
+    assert calls == [("owner/tags", None, False)] and set(found) == {"train", "validation"}
+    assert list(tags.names) == ["O", "B-PER"] and list(found["train"]["tags"]) == [[1, 0], [0, 0]]
