@@ -91,6 +91,18 @@ def body_settings(protocol: dict[str, Any], name: str) -> dict[str, dict[str, An
     return {"flags": flags, **sections}
 
 
+def body_fingerprint(protocol: dict[str, Any], name: str) -> str:
+    """What tells a body of this protocol from others of its name."""
+    return fingerprint(protocol["bodies"][name]["model"], body_settings(protocol, name))
+
+
+def check_body(protocol: dict[str, Any], work_dir: Path, name: str) -> None:
+    """Raises SystemExit if a body is not trained, or with other settings."""
+    folder = body_folder(work_dir, name)
+    if not is_trained(folder, name, body_fingerprint(protocol, name)):
+        raise SystemExit(f"{folder}: the body {name} is not there; train it first, with the command `pretrain`")
+
+
 def section_flags(sections: dict[str, dict[str, Any]]) -> list[str]:
     """{"config": {"hidden_size": 8}} -> --config.hidden_size 8."""
     return flags_of({f"{section}.{key}": value for section, found in sections.items() for key, value in found.items()})
@@ -115,13 +127,13 @@ def pretrain(protocol_file: Path, work_dir: Path, data: dict[str, str], only: st
     """Train and score the bodies that are not there yet and have their text."""
     protocol = read_protocol(protocol_file)
     results = protocol_file.with_suffix(".perplexity.csv")
-    scored = {row["body"]: row["settings"] for row in read_rows(results)}
+    scored = {row["body"]: row.get("settings") for row in read_rows(results)}
     for name, body in protocol["bodies"].items():
         text = body.get("training", {}).get("dataset")
         if only not in name or (not body.get("embedded", True) and text not in data):
             continue
         sections = body_settings(protocol, name)
-        settings = fingerprint(body["model"], sections)
+        settings = body_fingerprint(protocol, name)
         if name in scored:
             check_settings(name, results, scored[name], settings)
             continue
@@ -165,7 +177,7 @@ def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str) ->
     """Fine-tune and score what has no row yet."""
     protocol = read_protocol(protocol_file)
     results = protocol_file.with_suffix(".csv")
-    done = {(row["task"], row["system"], row["seed"]): row["settings"] for row in read_rows(results)}
+    done = {(row["task"], row["system"], row["seed"]): row.get("settings") for row in read_rows(results)}
     for one in runs_of(protocol, data, only):
         model, folder = one.settings["model"], work_dir / folder_name(*one.key)
         flags = {
@@ -185,6 +197,7 @@ def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str) ->
             check_settings(name, results, done[one.key], settings)
             continue
         if not is_trained(folder, name, settings):
+            check_body(protocol, work_dir, source)
             start = {"model" if body else "tokenizer": body_folder(work_dir, source)}
             argv = [model, *flags_of({"dataset": one.dataset, "output_dir": folder, **flags, **start})]
             argv += section_flags({"config": config})

@@ -120,7 +120,8 @@ class DocumentSource:
         path = Path(os.fspath(self.source)).expanduser()
         if (isinstance(self.source, str) and is_sample(self.source)) or not path.exists():
             return True
-        return not all(map(is_plain_text, self._files(path).get(canonical_split(self.split), [])))
+        files = self._files(path).get(canonical_split(self.split))  # a missing split is named by who reads it
+        return files is None or not all(map(is_plain_text, files))
 
     def identity(self) -> dict[str, Any] | None:
         """What tells this text from another: the settings, and name, size and time of each file.

@@ -75,7 +75,8 @@ def evaluate_language(
     }
     options = {name: value for name, value in named.items() if value is not None}
     held_out = DocumentSource(dataset, split=split, limit=max_documents, **options)
-    held_out.check_column()
+    if text_column is not None:  # that of the training may be of other files
+        held_out.check_column()
     longest = length or trained_length(facts)
     if longest is None:
         longest = min(128, getattr(model.config, "max_position_embeddings", None) or 128)
@@ -100,8 +101,10 @@ def trained_length(facts: dict[str, Any]) -> int | None:
     """Tokens of the longest example of a pre-training, from its training.json; None if that tells of none."""
     if "objective" not in facts:
         return None
-    data = {"length": CorpusArguments.length, "second_length": 0, **facts.get("arguments", {})}
-    return max(data["length"], data["second_length"])
+    arguments = facts.get("arguments", {})
+    return CorpusArguments(
+        **{name: arguments[name] for name in ("length", "second_length") if name in arguments}
+    ).longest()
 
 
 def _rounded(value: float) -> float | int:

@@ -71,6 +71,11 @@ class Objective(ABC):
     def check_model(self, config: Any) -> None:  # noqa: B027 (most objectives fit any model of the architecture)
         """Raises ValueError if a model of this config learns something else than the objective asks for."""
 
+    def check_held_out(  # noqa: B027 (most objectives score any number of documents)
+        self, tokenizer: Any, documents: Iterable[Document], length: int
+    ) -> None:
+        """Raises ValueError if held-out documents are too few to be scored at this length."""
+
     @abstractmethod
     def dataset(
         self,

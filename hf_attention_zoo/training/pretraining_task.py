@@ -181,6 +181,8 @@ class PretrainingTask(TrainingTask):
 
     def encode(self, train: DocumentSource, validation: DocumentSource | None, tokenizer: Any) -> EncodedData:
         args, data = self.plan.training, self.plan.data
+        if validation is not None:
+            self.objective.check_held_out(tokenizer, validation, data.longest())
         stream = self.objective.dataset(
             train,
             tokenizer,

@@ -152,8 +152,16 @@ class TextStretchesObjective(Objective):
                 for parts in stream.cut(range(store.num_documents), length)
             ]
         if not rows:
-            raise ValueError(f"the held-out text has fewer than {length} tokens; give more, or a smaller length")
+            raise _too_short(length)
         return np.stack(rows)
+
+    def check_held_out(self, tokenizer: Any, documents: Iterable[Document], length: int) -> None:
+        marks, tokens = int(self.closing(tokenizer) is not None), 0
+        for ids in ids_of_documents(documents, tokenizer):
+            tokens += len(ids) + marks
+            if tokens >= length:
+                return
+        raise _too_short(length)
 
     @torch.no_grad()
     def evaluate(
@@ -193,6 +201,10 @@ class TextStretchesObjective(Objective):
             nats = math.log(model.perplexity(stretches, skip=1))
             found[f"{order}-gram"] = {"loss": nats, **perplexities(nats, held, tokenizer)}
         return found
+
+
+def _too_short(length: int) -> ValueError:
+    return ValueError(f"the held-out text has fewer than {length} tokens; give more, or a smaller length")
 
 
 def ids_of_documents(documents: Iterable[Document], tokenizer: Any) -> Iterator[np.ndarray]:

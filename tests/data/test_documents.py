@@ -62,6 +62,14 @@ def test_korean_stays_composed() -> None:
     assert split_sentences("한국어 문장이다. 또 하나.", "ko") == ["한국어 문장이다.", "또 하나."]
 
 
+def test_a_column_of_a_split_that_is_not_there_is_not_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "train.jsonl").write_text('{"story": "It came."}\n', encoding="utf-8")
+    source = DocumentSource(tmp_path, split="dev2", column="story")
+    source.check_column()
+    with pytest.raises(ValueError, match="dev2"):
+        next(iter(source))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -83,6 +83,10 @@ def test_every_body_trains_and_every_task_is_scored_and_tabulated(compare: Any, 
     other.write_text(json.dumps(protocol | {"pretraining": protocol["pretraining"] | {"seed": 7}}), encoding="utf-8")
     with pytest.raises(SystemExit, match="bert was made with other settings"):
         compare.pretrain(other, work, {}, "")
+    with pytest.raises(SystemExit, match="bert was made with other settings"):
+        compare.run(other, work, data, "")
+    with pytest.raises(SystemExit, match="the body bert is not there; train it first"):
+        compare.run(file, tmp_path / "elsewhere", data, "")
 
     assert len(compare.runs_of(protocol, data, "")) == 3 * 8 + 2 * 4  # all on three tasks, BERT on tags and questions
     few_systems = ("BERT, from scratch", "GPT, pre-trained", "GPT, from scratch, no auxiliary loss")

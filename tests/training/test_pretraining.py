@@ -200,6 +200,15 @@ def test_bad_settings_are_refused_before_work_is_lost(
         pretrain(run_arguments(*flags))
 
 
+def test_held_out_text_too_short_for_the_second_length_is_refused_at_once(
+    text_folder: Path, run_arguments: Arguments
+) -> None:
+    (text_folder / "validation.txt").write_text("It came.\n", encoding="utf-8")
+    arguments = run_arguments("--length", "8", "--second_length", "40", "--eval_steps", "100", model="gpt2018")
+    with pytest.raises(ValueError, match="the held-out text has fewer than 40 tokens"):
+        pretrain(arguments)
+
+
 def test_all_documents_held_out_leave_nothing_to_train_on(text_folder: Path, run_arguments: Arguments) -> None:
     arguments = run_arguments("--held_out_documents", "60")
     arguments[arguments.index("--dataset") + 1] = str(text_folder / "train.txt")

@@ -65,6 +65,17 @@ def test_documents_may_follow_one_another_without_a_token(tokenizer: Any) -> Non
 def test_too_little_held_out_text_is_an_error(tokenizer: Any) -> None:
     with pytest.raises(ValueError, match="fewer than 512 tokens"):
         TextStretchesObjective(ROW).held_out(tokenizer, [["a few words"]], 512)
+    with pytest.raises(ValueError, match="fewer than 512 tokens"):  # the same is asked before the training
+        TextStretchesObjective(ROW).check_held_out(tokenizer, [["a few words"]], 512)
+
+
+def test_as_much_held_out_text_as_one_stretch_is_enough(tokenizer: Any) -> None:
+    objective, documents = TextStretchesObjective(ROW), [["a few words"], ["and others"]]
+    tokens = sum(len(tokenizer(document[0])["input_ids"]) + 1 for document in documents)  # each is closed
+    objective.check_held_out(tokenizer, documents, tokens)
+    assert objective.held_out(tokenizer, documents, tokens).shape == (1, tokens)
+    with pytest.raises(ValueError, match=f"fewer than {tokens + 1} tokens"):
+        objective.check_held_out(tokenizer, documents, tokens + 1)
 
 
 def test_a_limit_of_the_tokenizer_shortens_no_text_that_is_learnt_or_scored(tokenizer: Any, tmp_path: Path) -> None:
