@@ -27,9 +27,9 @@ ANSWER_COLUMNS = ("answers", "answer")
 CHOICE_COLUMNS = ("choices", "endings", "answers")
 RIGHT_COLUMNS = ("label", "labels", "answer", "right")
 
-# What stands where the answer is not told; for the number of a choice -1 does, too, as on the Hub.
+# What stands where the answer is not told; for a number (of a choice, of a tag) -1 does, too, as on the Hub.
 UNTOLD = (None, "")
-UNTOLD_CHOICE = (*UNTOLD, -1, "-1")
+UNTOLD_NUMBER = (*UNTOLD, -1, "-1")
 
 PlacedRow = tuple[str, Mapping[str, Any]]
 
@@ -66,16 +66,18 @@ def load_tagged(
         words, tags: the columns, with a dot into nested ones; left out, they are looked for.
         tag_names: the tags in the order of their numbers; left out: those of the Hub's data set, or all that occur,
             sorted ("O" first).
-        needed: splits that must have tags; others without any are left out, with a warning.
+        needed: splits that must have tags; others without any (column missing, empty, or nothing but -1 and empty
+            tags) are left out, with a warning.
 
     Raises:
-        ValueError: no such data or column, lists of different lengths, or a tag that is not among `tag_names`.
+        ValueError: no such data or column, lists of different lengths, or a tag that is not told or not among
+            `tag_names`.
     """
     sources = row_sources(dataset, dataset_config, data_files)
     listed = next(filter(None, (source.class_names(tags, TAG_COLUMNS) for source in sources.values())), None)
     read: dict[str, list[tuple[list[str], list[Any], str]]] = {
         split: [_tagged(row, words, tags, place) for place, row in rows]
-        for split, rows in _answered_splits(dataset, sources, tags, TAG_COLUMNS, UNTOLD, needed, "tags")
+        for split, rows in _answered_splits(dataset, sources, tags, TAG_COLUMNS, _untold_tags, needed, "tags")
     }
     names = list(tag_names or listed or _all_tags(read))
     number = {name: index for index, name in enumerate(names)}
@@ -115,7 +117,8 @@ def load_questions(
 
     A row is a question, its answers `{"text": [...], "answer_start": [...]}`, or a list of `{"text", "answer_start"}`,
     or one of these; or it is a whole file in SQuAD's own nesting. A question without answers has none in its context
-    (SQuAD 2.0). Rows without a question or a context are dropped, with a warning that counts them.
+    (SQuAD 2.0), nor has one whose answers are empty texts. Rows without a question or a context (null or blank) are
+    dropped, with a warning that counts them; their answers are not looked at.
 
     Args:
         dataset, dataset_config, data_files: as for `load_data`.
@@ -130,14 +133,14 @@ def load_questions(
         for split, source in row_sources(dataset, dataset_config, data_files).items()
     }
     splits = {}
-    for split, asked in _answered_splits(dataset, sources, answers, ANSWER_COLUMNS, UNTOLD, needed, "answers"):
+    for split, asked in _answered_splits(dataset, sources, answers, ANSWER_COLUMNS, _untold, needed, "answers"):
         rows, empty = [], []
         for place, given in asked:
             row = _asked(given, question, context, answers, place)
-            if row["question"].strip() and row["context"].strip():
-                rows.append(row)
-            else:
+            if row is None:
                 empty.append(place)
+            else:
+                rows.append(row)
         if not rows:
             raise ValueError(f"{dataset}, split {split}: no row has both a question and a context")
         if empty:
@@ -191,7 +194,7 @@ def load_choices(
     sources, what = row_sources(dataset, dataset_config, data_files), "right choices"
     splits = {}
     width = None
-    for split, given in _answered_splits(dataset, sources, right, RIGHT_COLUMNS, UNTOLD_CHOICE, needed, what):
+    for split, given in _answered_splits(dataset, sources, right, RIGHT_COLUMNS, _untold_number, needed, what):
         rows = []
         for place, row in given:
             read = _chosen(row, context, choices, right, place)
@@ -268,7 +271,7 @@ def _answered_splits(
     sources: Mapping[str, RowSource],
     named: str | None,
     usual: Sequence[str],
-    untold: tuple[Any, ...],
+    untold: Callable[[Any], bool],
     needed: Collection[str],
     what: str,
 ) -> Iterator[tuple[str, list[PlacedRow]]]:
@@ -276,7 +279,7 @@ def _answered_splits(
 
     Args:
         named, usual: the column of the answers, as for `column_of`.
-        untold: what stands where an answer is not told.
+        untold: whether this stands where an answer is not told.
 
     Raises:
         ValueError: a split has no rows, or none has answers.
@@ -287,7 +290,7 @@ def _answered_splits(
         rows = list(source.rows())
         if not rows:
             raise ValueError(f"{dataset}, split {split}: no rows")
-        if split in needed or any(_first_of(row, columns) not in untold for _, row in rows):
+        if split in needed or not all(untold(_first_of(row, columns)) for _, row in rows):
             read += 1
             yield split, rows
         else:
@@ -303,6 +306,20 @@ def _first_of(row: Mapping[str, Any], columns: Sequence[str]) -> Any:
     return next((value_at(row, name, "") for name in columns if has_column(row, name)), None)
 
 
+def _untold(answer: Any) -> bool:
+    return answer in UNTOLD
+
+
+def _untold_number(answer: Any) -> bool:
+    return answer in UNTOLD_NUMBER
+
+
+def _untold_tags(tags: Any) -> bool:
+    """Whether none of the tags of a row is told; there may be none."""
+    tags = tags.split() if isinstance(tags, str) else tags
+    return all(map(_untold_number, tags)) if isinstance(tags, list | tuple) else _untold_number(tags)
+
+
 def _tagged(row: Mapping[str, Any], words: str | None, tags: str | None, place: str) -> tuple[list[str], list, str]:
     word_column = column_of(row, words, WORD_COLUMNS, "words", place)
     tag_column = column_of(row, tags, TAG_COLUMNS, "tags", place)
@@ -316,6 +333,12 @@ def _tagged(row: Mapping[str, Any], words: str | None, tags: str | None, place: 
             f"{place}: {len(found)} words in '{word_column}' and {described_value(marks)} in '{tag_column}'; a tag "
             "for each word is wanted"
         )
+    for word, mark in zip(found, marks, strict=True):
+        if mark in (*UNTOLD, -1):
+            raise ValueError(
+                f"{place}: the tag of {word!r} is {mark!r}, which says that it is not told; name a split whose tags "
+                "are, or give each word a tag"
+            )
     return list(found), list(marks), place
 
 
@@ -345,9 +368,12 @@ def _without_nesting(rows: Iterator[PlacedRow]) -> Iterator[PlacedRow]:
 
 def _asked(
     row: Mapping[str, Any], question: str | None, context: str | None, answers: str | None, place: str
-) -> dict[str, Any]:
-    asked = text_at(row, column_of(row, question, QUESTION_COLUMNS, "the question", place), place)
-    text = text_at(row, column_of(row, context, CONTEXT_COLUMNS, "the context", place), place)
+) -> dict[str, Any] | None:
+    """A question with its context and answers; None if it or its context is empty."""
+    asked = _text_or_none(row, column_of(row, question, QUESTION_COLUMNS, "the question", place), place)
+    text = _text_or_none(row, column_of(row, context, CONTEXT_COLUMNS, "the context", place), place)
+    if asked is None or text is None:
+        return None
     given = value_at(row, column_of(row, answers, ANSWER_COLUMNS, "the answers", place), place)
     texts, starts = _answers(given, place)
     for answer, start in zip(texts, starts, strict=True):
@@ -366,8 +392,16 @@ def _asked(
     }
 
 
+def _text_or_none(row: Mapping[str, Any], column: str, place: str) -> str | None:
+    """The text of a column; None if it holds null or white space."""
+    text = "" if value_at(row, column, place) is None else text_at(row, column, place)
+    return text if text.strip() else None
+
+
 def _answers(given: Any, place: str) -> tuple[list[str], list[int]]:
     """The answers of a question and their first characters, from any of the forms that `load_questions` reads.
+
+    An answer of empty text is none, whatever its first character is.
 
     Raises:
         ValueError: it is none of these forms.
@@ -385,13 +419,16 @@ def _answers(given: Any, place: str) -> tuple[list[str], list[int]]:
         or not isinstance(starts, list | tuple)
         or len(texts) != len(starts)
         or not all(isinstance(text, str) for text in texts)
-        or not all(type(start) is int and start >= 0 for start in starts)
+        or not all(
+            (type(start) is int and start >= 0) or not text.strip() for text, start in zip(texts, starts, strict=True)
+        )
     ):
         raise ValueError(
             f'{place}: the answers are {described_value(given)} and not {{"text": [...], "answer_start": [...]}} with '
             "as many texts as numbers of their first characters, or a list with a text and a number for each answer"
         )
-    return list(texts), list(starts)
+    told = [index for index, text in enumerate(texts) if text.strip()]
+    return [texts[index] for index in told], [starts[index] for index in told]
 
 
 def _chosen(
@@ -413,7 +450,7 @@ def _chosen(
     label = value_at(row, column_of(row, right, RIGHT_COLUMNS, "the right choice", place), place)
     if isinstance(label, str) and label.isdigit():
         label = int(label)
-    if label in UNTOLD_CHOICE:
+    if _untold_number(label):
         raise ValueError(
             f"{place}: the right choice is {label!r}, which says that it is not told; name a split whose right "
             f"choices are, or give a number from 0 to {len(endings) - 1}"

@@ -68,6 +68,10 @@ def without(row: dict[str, Any], column: str) -> dict[str, Any]:
     [
         (load_tagged, TAGGED, without(TAGGED, "tags"), "no column with tags"),
         (load_tagged, TAGGED, {**TAGGED, "tags": None}, "a tag for each word is wanted"),
+        (load_tagged, TAGGED, {**TAGGED, "tags": []}, "a tag for each word is wanted"),
+        (load_tagged, TAGGED, {**TAGGED, "tags": [-1, -1]}, "the tag of 'the' is -1, which says that it is not told"),
+        (load_tagged, TAGGED, {**TAGGED, "tags": ["", None]}, "the tag of 'the' is '', which says"),
+        (load_tagged, {**TAGGED, "tags": [1, 0]}, {**TAGGED, "tags": [-1, -1]}, "the tag of 'the' is -1"),
         (load_questions, QUESTION, without(QUESTION, "answers"), "no column with the answers"),
         (load_questions, QUESTION, {**QUESTION, "answers": None}, None),
         (load_choices, CHOSEN, without(CHOSEN, "label"), "no column with the right choice"),
@@ -97,6 +101,18 @@ def test_a_split_without_answers_is_left_out_unless_it_is_needed(
     write(tmp_path, test=[untold])
     with pytest.warns(UserWarning, match="left out"), pytest.raises(ValueError, match="its rows have"):
         splits(["train"])
+
+
+@pytest.mark.parametrize("told", [["O", "X"], [0, 1]])
+@pytest.mark.parametrize("untold", [["-1", "-1"], "-1 -1", -1, [-1, None], ["", ""], []])
+def test_tags_that_are_not_told_are_no_classes(told: list[Any], untold: Any, tmp_path: Path) -> None:
+    write(tmp_path, train=[{**TAGGED, "tags": told}], test=[{**TAGGED, "tags": untold}] * 2)
+    with pytest.warns(UserWarning, match="split test: left out, its rows have no tags"):
+        splits, tags = load_tagged(tmp_path)
+    assert list(splits) == ["train"] and tags.names == tuple(map(str, told))
+    write(tmp_path, test=[{**TAGGED, "tags": [told[0], -1]}])
+    with pytest.raises(ValueError, match=r"line 1 of .*test.jsonl: the tag of 'dog' is -1, which says"):
+        load_tagged(tmp_path)
 
 
 def test_choices_in_the_layout_of_swag_are_read_with_their_untold_test_split(tmp_path: Path) -> None:
@@ -135,6 +151,9 @@ def test_nested_questions_without_answers_are_left_out_and_impossible_ones_are_n
         ({"text": ["Anna", "Bert"], "answer_start": [0, 19]}, ["Anna", "Bert"]),
         ([{"text": "Bert", "answer_start": 19}], ["Bert"]),
         ({"text": [], "answer_start": []}, []),
+        ({"text": [""], "answer_start": [-1]}, []),
+        ({"text": "", "answer_start": None}, []),
+        ([{"text": "", "answer_start": 100}, {"text": "Bert", "answer_start": 19}], ["Bert"]),
         ("Anna", None),
         (["Anna"], None),
         ([{"text": "Anna"}], None),
@@ -161,6 +180,10 @@ def test_questions_without_a_context_are_dropped_and_the_first_is_named(tmp_path
     with pytest.warns(UserWarning, match=r"split train: dropped 2 of 4 rows .*first: line 2 of .*train.jsonl"):
         rows = load_questions(tmp_path)["train"]
     assert rows["id"] == ["train-0", "train-1"] and rows["context"] == [CONTEXT, CONTEXT]
+    nothing = [{**QUESTION, column: value} for column in ("question", "context") for value in (None, "", " ")]
+    write(tmp_path, train=[*nothing, QUESTION])
+    with pytest.warns(UserWarning, match="split train: dropped 6 of 7 rows"):
+        assert load_questions(tmp_path)["train"]["answers"][:] == [["Anna"]]
     write(tmp_path, train=[empty])
     with pytest.raises(ValueError, match="split train: no row has both"):
         load_questions(tmp_path)
