@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,7 @@ def load_labelled(
     label_names: Sequence[str] | None = None,
     label_separator: str = ",",
     splits: Sequence[str] | None = None,
+    needed: Collection[str] | None = None,
 ) -> tuple[DatasetDict, LabelInfo]:
     """Load texts with labels as a `DatasetDict` with the columns `text` and `label`, and what the labels are.
 
@@ -104,6 +105,8 @@ def load_labelled(
             column `label_name` or `label_text`, or the labels themselves, sorted.
         label_separator: between the classes in a text, for several classes at once.
         splits: only these splits; classes are collected from them alone.
+        needed: splits that must have labels; others without any are left out, with a warning. Left out: no split must,
+            but the training split must have their column.
 
     Returns:
         The splits and a `LabelInfo`. `text` is a string, or a list of sentences where the data hold lists (paragraphs,
@@ -113,7 +116,8 @@ def load_labelled(
         warning.
 
     Raises:
-        ValueError: unknown sample, missing file, empty data, missing column, or a text or label that is none.
+        ValueError: unknown sample, missing file, empty data, missing column, a text or label that is none, or a needed
+            split without labels.
         ConnectionError: the Hub is needed and cannot be reached.
     """
     check_problem_type(problem_type)
@@ -143,7 +147,7 @@ def load_labelled(
         else:
             refuse_arguments(name, "a local data set", dataset_config=dataset_config)
         sources = found
-    return _Reader(name, columns, problem_type, label_names, label_separator).read(
+    return _Reader(name, columns, problem_type, label_names, label_separator, needed).read(
         chosen_splits(sources, splits, name)
     )
 
@@ -215,12 +219,15 @@ class _Reader:
         problem_type: str | None,
         label_names: Sequence[str] | None,
         label_separator: str,
+        needed: Collection[str] | None,
     ) -> None:
         self.name = name
         self.columns = columns
         self.problem_type = problem_type
         self.label_names = label_names
         self.label_separator = label_separator
+        self.with_column: Collection[str] = ("train",) if needed is None else needed
+        self.with_labels: Collection[str] = needed or ()
 
     def read(self, sources: Mapping[str, Iterable[PlacedRow]]) -> tuple[DatasetDict, LabelInfo]:
         rows: dict[str, list[dict[str, Any]]] = {}
@@ -233,14 +240,14 @@ class _Reader:
             first = next(iter(source), None)
             if first is None:
                 raise ValueError(f"{where}: no rows")
-            if split != "train" and not label_columns(first[1], self.columns):
+            if split not in self.with_column and not label_columns(first[1], self.columns):
                 without[where] = first[1]
                 continue
             found = resolve_labelled_columns(first[1], self.columns, where)
             if isinstance(source, _HubSplit):
                 listed = listed or source.class_names(found.labels[0])
                 source.select(found.all())
-            read, placed = self._read_split(source, found, where, named)
+            read, placed = self._read_split(source, found, where, named, split in self.with_labels)
             if placed is not None:
                 rows[split], labels[split] = read, placed
         for where, row in without.items():
@@ -262,7 +269,7 @@ class _Reader:
         return DatasetDict({split: _table(rows[split], values[split], info) for split in rows}), info
 
     def _read_split(
-        self, source: Iterable[PlacedRow], found: LabelledColumns, where: str, named: dict[Any, str]
+        self, source: Iterable[PlacedRow], found: LabelledColumns, where: str, named: dict[Any, str], needed: bool
     ) -> tuple[list[dict[str, Any]], list[PlacedLabel] | None]:
         rows, labels, unlabelled = [], [], []
         dropped, first_dropped, kinds = 0, "", {}
@@ -294,7 +301,7 @@ class _Reader:
             )
         if not rows:
             raise ValueError(f"{where}: no row is left, {dropped} rows have no text")
-        if unlabelled and len(unlabelled) < len(rows):
+        if unlabelled and (needed or len(unlabelled) < len(rows)):
             raise ValueError(
                 f"{unlabelled[0]}: no label in column {', '.join(found.labels)} ({len(unlabelled)} of {len(rows)} "
                 f"rows have none{self._none_said(found)}); correct or remove the rows"

@@ -11,6 +11,7 @@ from hf_attention_zoo.evaluation.choice_evaluation import choice_scores, predict
 from hf_attention_zoo.training.choice_encoding import ChoiceCollator, encode_choices
 from hf_attention_zoo.training.fine_tuned_task import FineTunedTask
 from hf_attention_zoo.training.label_encoding import LENGTH
+from hf_attention_zoo.training.split_choice import needed_splits
 
 
 class ChoiceTask(FineTunedTask):
@@ -30,7 +31,7 @@ class ChoiceTask(FineTunedTask):
             context=data.context_column,
             choices=data.choices_column,
             right=data.right_column,
-            needed=[data.train_split],
+            needed=needed_splits(data, self.plan.training),
         )
 
     def texts(self, rows: Dataset) -> Any:

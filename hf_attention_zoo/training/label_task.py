@@ -12,7 +12,7 @@ from hf_attention_zoo.evaluation.saved_model import saved_auto_class
 from hf_attention_zoo.training.fine_tuning import add_symbol_rows, cut_at_positions, special_ids, write_as_task
 from hf_attention_zoo.training.label_encoding import drop_long_texts, encode_labelled, longest_first, raw_texts
 from hf_attention_zoo.training.label_trainer import ZooLabelTrainer
-from hf_attention_zoo.training.split_choice import training_and_validation
+from hf_attention_zoo.training.split_choice import needed_splits, training_and_validation
 from hf_attention_zoo.training.task_table import EncodedData, TrainingTask
 
 # Flags that say nothing to a classifier, and how they are when nobody gave them.
@@ -54,9 +54,10 @@ class LabelTask(TrainingTask):
         if plan.model.model is not None and settings["label_names"] is None:
             settings |= self._labels_of(plan.model.model)
         splits, self.labels = load_labelled(
-            data.dataset,
+            data.dataset if data.dataset is not None else "json",
             dataset_config=data.dataset_config,
             data_files=data.data_files(),
+            needed=needed_splits(data, args),
             **settings,
         )
         self._choose_metric()

@@ -12,6 +12,7 @@ from hf_attention_zoo.data.task_rows import load_questions
 from hf_attention_zoo.evaluation.question_evaluation import answer_questions, score_answers
 from hf_attention_zoo.training.fine_tuned_task import FineTunedTask
 from hf_attention_zoo.training.label_encoding import LENGTH
+from hf_attention_zoo.training.split_choice import needed_splits
 from hf_attention_zoo.training.tag_encoding import row_limit
 
 LONGEST = 384
@@ -34,7 +35,7 @@ class QuestionTask(FineTunedTask):
             question=data.question_column,
             context=data.context_column,
             answers=data.answers_column,
-            needed=[data.train_split],
+            needed=needed_splits(data, self.plan.training),
         )
 
     def texts(self, rows: Dataset) -> Any:

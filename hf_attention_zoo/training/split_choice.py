@@ -7,6 +7,13 @@ from datasets import Dataset, IterableDataset
 from hf_attention_zoo.training.arguments import DataArguments, ZooTrainingArguments
 
 
+def needed_splits(data: DataArguments, args: ZooTrainingArguments) -> list[str]:
+    """The splits that must have answers: the training split, and the validation split unless there is another way."""
+    if args.eval_strategy == "no" or data.validation_share > 0:
+        return [data.train_split]
+    return [data.train_split, data.validation_split]
+
+
 def training_and_validation(
     splits: Any, data: DataArguments, args: ZooTrainingArguments, said: str = "rows"
 ) -> tuple[Any, Any]:

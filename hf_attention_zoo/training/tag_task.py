@@ -13,6 +13,7 @@ from hf_attention_zoo.evaluation.tag_evaluation import predict_tags
 from hf_attention_zoo.evaluation.tag_scoring import tag_scores
 from hf_attention_zoo.training.fine_tuned_task import FineTunedTask
 from hf_attention_zoo.training.label_encoding import LENGTH
+from hf_attention_zoo.training.split_choice import needed_splits
 from hf_attention_zoo.training.tag_encoding import encode_tagged
 
 
@@ -37,7 +38,7 @@ class TagTask(FineTunedTask):
             words=data.words_column,
             tags=data.tags_column,
             tag_names=names,
-            needed=[data.train_split],
+            needed=needed_splits(data, self.plan.training),
         )
         return rows
 

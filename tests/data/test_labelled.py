@@ -194,3 +194,22 @@ def test_a_split_without_the_column_of_labels_is_left_out_unless_it_is_the_train
     test.rename(train)
     with pytest.raises(ValueError, match=message % "train"):
         load_labelled(tmp_path / "d", columns=columns)
+
+
+@pytest.mark.parametrize("row", [{"text": "c"}, {"text": "c", "label": None}, {"text": "c", "label": -1}])
+@pytest.mark.filterwarnings("ignore:.*split validation")
+def test_a_needed_split_must_have_labels_whatever_it_is_called(tmp_path, row):
+    write_lines(tmp_path / "d/test.jsonl", [{"text": "a", "label": "x"}, {"text": "b", "label": "y"}])
+    for split in ("train", "validation"):
+        write_lines(tmp_path / f"d/{split}.jsonl", [row])
+    message = r"split train has the columns \['text'\]" if "label" not in row else "line 1 of .*train.jsonl: no label"
+    with pytest.warns(UserWarning, match="split train: left out, its rows have no labels"):
+        splits, _ = load_labelled(tmp_path / "d", needed=["test"])
+    assert list(splits) == ["test"]
+    with pytest.raises(ValueError, match=message):
+        load_labelled(tmp_path / "d", needed=["test", "train"])
+    with (
+        pytest.raises(ValueError, match=message.replace("train", "validation")),
+        warnings.catch_warnings(action="ignore"),
+    ):
+        load_labelled(tmp_path / "d", needed=["test", "validation"])

@@ -245,6 +245,32 @@ def test_a_test_split_without_answers_stops_no_training_and_cannot_be_scored(
         evaluate.get(kind, evaluate_classifier)(tmp_path / "run")
 
 
+@pytest.mark.filterwarnings("ignore:.*left out, its rows have no")
+@pytest.mark.parametrize(
+    ("kind", "task", "answer", "message"),
+    [
+        ("tags", "token-classification", "upos", "line 1 of .*held.jsonl has no column with tags"),
+        ("questions", "question-answering", "answers", "line 1 of .*held.jsonl has no column with the answers"),
+        ("choices", "multiple-choice", "label", "line 1 of .*held.jsonl has no column with the right choice"),
+        ("pairs", "text-classification", "label", "split validation has the columns .*none of them a label"),
+    ],
+)
+def test_a_validation_file_without_answers_is_named_where_it_is_needed(
+    tmp_path: Path, kind: str, task: str, answer: str, message: str
+) -> None:
+    rng = random.Random(2)
+    rows = [ROWS[kind](rng) for _ in range(8)]
+    held = [{name: value for name, value in row.items() if name != answer} for row in rows]
+    for name, lines in (("mine", rows), ("held", held)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines), encoding="utf-8")
+    files = ("--train_file", str(tmp_path / "mine.jsonl"), "--validation_file", str(tmp_path / "held.jsonl"))
+    run = ["bert2018", "--task", task, *files, *SIZES["bert2018"], *FLAGS, "--num_train_epochs", "1"]
+    with pytest.raises(ValueError, match=message):
+        train([*run, "--output_dir", str(tmp_path / "refused")])
+    flags = ("--eval_strategy", "no", "--load_best_model_at_end", "False", "--logging_steps", "1")
+    assert len(losses(train([*run, *flags, "--output_dir", str(tmp_path / "run")]))) == 1
+
+
 @pytest.mark.parametrize(
     ("kind", "task", "model", "batches"),
     [
