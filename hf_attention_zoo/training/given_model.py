@@ -9,33 +9,51 @@ import transformers
 from transformers import AutoConfig, AutoTokenizer
 
 from hf_attention_zoo.evaluation.saved_model import check_folder, saved_auto_class
-from hf_attention_zoo.registry import Architecture
+from hf_attention_zoo.registry import Architecture, list_architectures
 from hf_attention_zoo.training.task_table import TrainingTask
 
 if TYPE_CHECKING:
     from hf_attention_zoo.training.run_plan import RunPlan
 
 SHOWN = 3  # so many names of tensors or tokens stand in a message
+# What `from_pretrained` takes beside the fields of a configuration.
+LOADING_FIELDS = ("attn_implementation", "num_labels", "output_attentions", "torch_dtype")
 
 
 def check_plan(plan: RunPlan, row: Architecture) -> None:
     """What can be told before any data are read.
 
     Raises:
-        ValueError: a setting that the configuration does not have, or a model of another architecture.
+        ValueError: a setting that the configuration does not have, a model of another architecture, or attention
+            heads that its weights were not trained with.
     """
     known = {name for cls in row.config_class.__mro__ for name in getattr(cls, "__annotations__", {})}
+    if plan.model.model is not None:
+        known.update(LOADING_FIELDS)
     unknown = sorted(set(plan.config) - known)
     if unknown:
         raise ValueError(f"{row.config_class.__name__} has no field {', '.join(unknown)}")
     if plan.model.model is None:
         return
     check_folder(plan.model.model)
-    found = AutoConfig.from_pretrained(plan.model.model).model_type
+    saved = AutoConfig.from_pretrained(plan.model.model)
+    found = saved.model_type
     if found != row.model_type:
+        ours = found in {other.model_type for other in list_architectures()}
         raise ValueError(
             f"--model {plan.model.model} holds a model of {found}, not of {row.model_type}; give a folder of "
-            f"{row.model_type}, or name the architecture {found} in place of {row.model_type}"
+            f"{row.model_type}, or "
+            + (
+                f"name the architecture {found} in place of {row.model_type}"
+                if ours
+                else "take its weights over with `attention-zoo convert`"
+            )
+        )
+    heads = getattr(saved, "num_attention_heads", None)
+    if plan.config.get("num_attention_heads", heads) != heads:  # no shape tells
+        raise ValueError(
+            f"num_attention_heads is {heads} in {plan.model.model}, and its weights mean nothing with "
+            f"{plan.config['num_attention_heads']}; leave out --config.num_attention_heads"
         )
 
 
@@ -53,8 +71,10 @@ def load_given(task: TrainingTask) -> Any:
         plan.model.model, ignore_mismatched_sizes=True, output_loading_info=True, **fields
     )
     body = f"{model.base_model_prefix}."
-    # Heads that one class has and another has not, the pooler among them.
+    # Heads that one class has and another has not, the pooler among them. Unexpected ones do not come here.
     heads = tuple(model._keys_to_ignore_on_load_unexpected or ())
+    # What may be missing may be left over, too: the mixes of ELMo's tasks.
+    optional = tuple(model._keys_to_ignore_on_load_missing or ())
     wrong = [
         f"{name} is {tuple(there)} in the folder and {tuple(here)} in the model"
         for name, there, here in sorted(info["mismatched_keys"])
@@ -65,13 +85,19 @@ def load_given(task: TrainingTask) -> Any:
         for name in sorted(info["missing_keys"])
         if not new_head or (name.startswith(body) and not any(re.search(pattern, name) for pattern in heads))
     ]
+    wrong += [
+        f"{name} has no place in the model"
+        for name in sorted(info["unexpected_keys"])
+        if not new_head or not any(re.search(pattern, name) for pattern in optional)
+    ]
     if wrong:
         more = f", and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
         given = [f"--config.{name}" for name in plan.config]
         raise ValueError(
-            f"the weights of {plan.model.model} do not fit the model, and would begin at random: "
+            f"the weights of {plan.model.model} do not fit the model, and would begin at random or be lost: "
             f"{'; '.join(wrong[:SHOWN])}{more}; only layers of a new task may be new. "
-            + (f"Leave out {', '.join(given)}: the folder says its sizes" if given else "Give a whole checkpoint")
+            + (f"Leave out {', '.join(given)} if that changes a size, or give" if given else "Give")
+            + " a whole checkpoint"
         )
     return model
 

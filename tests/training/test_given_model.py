@@ -1,16 +1,20 @@
 """`--model` and `--tokenizer`: what does not fit is refused before training; a new task brings its layers."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from training_runs import train
-from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoTokenizer, BertConfig
 
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.training.entry_point import run_training
+from hf_attention_zoo.training.given_model import load_given
 from hf_attention_zoo.training.pretraining_entry import pretraining_plan
 
 TEXTS = ["the dog sees Anna .", "a cat came , the horse went .", "Carla likes the dog ."]
@@ -56,6 +60,14 @@ def fine_tuning(folders: Path, tmp_path: Path) -> Arguments:
             ("--config.num_hidden_layers", "4"),
             r"model\.layers\.\d\..* is not in the folder.*--config.num_hidden_layers",
         ),
+        (
+            ("--config.num_hidden_layers", "1"),
+            r"model\.layers\.1\..* has no place in the model.*--config.num_hidden_lay",
+        ),
+        (
+            ("--config.num_attention_heads", "1"),
+            "num_attention_heads is 4 in .*leave out --config.num_attention_heads",
+        ),
         (("--config.nonsense", "3"), "BERT2018Config has no field nonsense"),
     ],
 )
@@ -65,6 +77,40 @@ def test_only_layers_of_the_task_may_begin_at_random(
     with pytest.raises(ValueError, match=message):
         train(fine_tuning("bert", *flags))
     assert not (tmp_path / "run" / "training.json").exists()
+
+
+def test_a_tagger_gives_its_body_to_a_language_model(tmp_path: Path) -> None:
+    """All but what its own task brought; layers are not left out."""
+    row = get_architecture("elmo")
+    row.model_classes["AutoModelForTokenClassification"](row.tiny_config()).save_pretrained(tmp_path / "tagger")
+    task = SimpleNamespace(
+        plan=SimpleNamespace(model=SimpleNamespace(model=tmp_path / "tagger"), config={}),
+        auto_class="AutoModelForPreTraining",
+        head_fields=dict,
+    )
+    given = load_given(task).model.bilm.state_dict()  # the mixes of the tagger are not for a language model
+    tagger = AutoModel.from_pretrained(tmp_path / "tagger").bilm.state_dict()
+    assert all(torch.equal(given[name], tensor) for name, tensor in tagger.items())
+    task.plan.config = {"num_layers": 1}
+    with pytest.raises(ValueError, match="has no place in the model"):
+        load_given(task)
+
+
+def test_what_from_pretrained_takes_can_be_set(fine_tuning: Arguments, tmp_path: Path) -> None:
+    train(fine_tuning("bert", "--config.num_labels", "2", "--config.attn_implementation", "eager"))
+    assert AutoConfig.from_pretrained(tmp_path / "run").num_labels == 2
+
+
+def test_an_incomplete_folder_is_not_blamed_on_settings_alone(
+    fine_tuning: Arguments, folders: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folders / "bert", tmp_path / "part")
+    weights = load_file(tmp_path / "part" / "model.safetensors")
+    kept = {name: tensor for name, tensor in weights.items() if not name.startswith("model.layers.0.")}
+    save_file(kept, tmp_path / "part" / "model.safetensors", metadata={"format": "pt"})
+    message = "Leave out --config.hidden_dropout_prob if that changes a size, or give a whole checkpoint"
+    with pytest.raises(ValueError, match=message):
+        train(fine_tuning(str(tmp_path / "part"), "--config.hidden_dropout_prob", "0.2"))
 
 
 def test_layers_that_a_task_brings_are_new(fine_tuning: Arguments, folders: Path, tmp_path: Path) -> None:
@@ -94,7 +140,11 @@ def test_models_of_other_architectures_are_refused(fine_tuning: Arguments, tmp_p
     (tmp_path / "run" / "config.json").write_text("{}")  # of an earlier run, which is not lost by the mistake
     with pytest.raises(ValueError, match="gpt holds a model of gpt2018, not of bert2018"):
         train(fine_tuning("gpt"))
-    with pytest.raises(ValueError, match="bert holds a model of bert2018, not of gpt2018"):
+    BertConfig(hidden_size=8, num_attention_heads=2).save_pretrained(tmp_path / "theirs")
+    with pytest.raises(ValueError, match=r"of bert, not of bert2018; .* with `attention-zoo convert`") as raised:
+        train(fine_tuning(str(tmp_path / "theirs")))
+    assert "name the architecture" not in str(raised.value)
+    with pytest.raises(ValueError, match=r"bert2018, not of gpt2018; .* name the architecture bert2018"):
         arguments = fine_tuning("bert", model="gpt2018")
         arguments[arguments.index("--dataset") + 1] = "lm_debian"
         plan, task = pretraining_plan(arguments)
