@@ -71,7 +71,7 @@ class FineTunedTask(TrainingTask):
 
     def prepare_model(self, model: Any, tokenizer: Any, rows: Any) -> None:
         add_symbol_rows(model, tokenizer)
-        cut_at_positions(tokenizer, model.config, self.plan.training)
+        cut_at_positions(tokenizer, model.config, self.plan)
 
     def encode(self, train: Dataset, validation: Dataset | None, tokenizer: Any) -> EncodedData:
         return EncodedData(self.encoded(train, tokenizer), validation, kept={"rows": len(train)})

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hf_attention_zoo.tokenization.special_tokens import TASK_TOKENS
+
+if TYPE_CHECKING:
+    from hf_attention_zoo.training.run_plan import RunPlan
 
 # Ids that a config may name, and the tokenizer's names for them.
 SPECIAL_IDS = ("pad_token_id", "delimiter_token_id")
@@ -34,15 +37,16 @@ def special_ids(tokenizer: Any, config_class: type[Any]) -> dict[str, Any]:
     return {"vocab_size": len(tokenizer), **{name: value for name, value in found.items() if value is not None}}
 
 
-def cut_at_positions(tokenizer: Any, config: Any, args: Any, from_elsewhere: bool = False) -> None:
+def cut_at_positions(tokenizer: Any, config: Any, plan: RunPlan) -> None:
     """Let the tokenizer cut texts where the model has no more positions, and save that in the run's folder.
 
-    A lower limit stays, unless the tokenizer comes `from_elsewhere`: then it may be that of another model.
+    A lower limit stays, unless a new model gets a tokenizer that was named: then it may be that of another model.
     """
     positions = getattr(config, "max_position_embeddings", None)
     if positions is None:
         return
+    from_elsewhere = plan.model.model is None and plan.model.tokenizer is not None
     if tokenizer.model_max_length > positions or (from_elsewhere and tokenizer.model_max_length < positions):
         tokenizer.model_max_length = positions
-        if args.process_index == 0:
-            tokenizer.save_pretrained(args.output_dir)
+        if plan.training.process_index == 0:
+            tokenizer.save_pretrained(plan.training.output_dir)

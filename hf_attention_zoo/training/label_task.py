@@ -79,7 +79,7 @@ class LabelTask(TrainingTask):
         from hf_attention_zoo.training.vector_start import start_from_word_vectors
 
         add_symbol_rows(model, tokenizer)
-        cut_at_positions(tokenizer, model.config, self.plan.training)
+        cut_at_positions(tokenizer, model.config, self.plan)
         found = label_info_of(model.config)
         if found.num_labels != self.labels.num_labels:
             raise ValueError(

@@ -175,9 +175,7 @@ class PretrainingTask(TrainingTask):
             )
         self.objective.check_model(model.config)
         # Nothing is cut here; who reads the finished folder cuts there.
-        given = self.plan.model
-        elsewhere = given.model is None and given.tokenizer is not None
-        cut_at_positions(tokenizer, model.config, self.plan.training, from_elsewhere=elsewhere)
+        cut_at_positions(tokenizer, model.config, self.plan)
 
     def encode(self, train: DocumentSource, validation: DocumentSource | None, tokenizer: Any) -> EncodedData:
         args, data = self.plan.training, self.plan.data

@@ -315,6 +315,21 @@ def test_a_new_task_starts_from_the_body_of_another(task_run: Arguments, tmp_pat
     assert (tmp_path / "tagger/tokenizer.json").read_text() == (tmp_path / "pairs/tokenizer.json").read_text()
 
 
+@pytest.mark.parametrize(("kind", "task"), [("pairs", "text-classification"), ("tags", "token-classification")])
+def test_a_new_model_reads_as_far_as_its_own_positions(
+    task_run: Arguments, tmp_path: Path, kind: str, task: str
+) -> None:
+    """Not as far as those of the model whose tokenizer it takes; a limit of its own tokenizer stays."""
+    tokenizer = get_architecture("bert2018").tokenizer_class.train([" ".join((*NOUNS, *VERBS, *NAMES))], vocab_size=80)
+    tokenizer.model_max_length = 16
+    tokenizer.save_pretrained(tmp_path / "body")
+    quick = ("--task", task, "--max_steps", "1")
+    train(task_run(kind, *quick, "--tokenizer", str(tmp_path / "body")))
+    assert AutoTokenizer.from_pretrained(tmp_path / "run").model_max_length == 40
+    train(task_run(kind, *quick, "--tokenizer.model_max_length", "16", folder="own"))
+    assert AutoTokenizer.from_pretrained(tmp_path / "own").model_max_length == 16
+
+
 def test_pairs_for_gpt_are_written_in_its_task_format(task_run: Arguments, tmp_path: Path) -> None:
     train(task_run("pairs", "--num_train_epochs", "1", model="gpt2018"))
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "run")
