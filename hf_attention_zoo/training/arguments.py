@@ -7,6 +7,7 @@ three together.
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from transformers import Seq2SeqTrainingArguments
 from transformers.utils import is_torch_xla_available
 
 from hf_attention_zoo.data.labels import PROBLEM_TYPES
+from hf_attention_zoo.data.record_files import format_of
 from hf_attention_zoo.training.label_smoothing import SMOOTHING_DISTRIBUTIONS, UNIFORM
 from hf_attention_zoo.training.optimizers import check_optimizer
 from hf_attention_zoo.training.release_schedules import RELEASE_SCHEDULES
@@ -131,6 +133,18 @@ class DataArguments:
         """The files named one by one, as `load_data` takes them; None if there are none."""
         named = {"train": self.train_file, "validation": self.validation_file, "test": self.test_file}
         return {split: path for split, path in named.items() if path is not None} or None
+
+    def source(self) -> str:
+        """The data set that is named, else the format of the training file.
+
+        Raises:
+            ValueError: neither is named.
+        """
+        if self.dataset is not None:
+            return self.dataset
+        if self.train_file is None:
+            raise ValueError("there is nothing to train on; name it with --dataset or --train_file")
+        return format_of(Path(self.train_file)) or "json"
 
     def columns(self) -> dict[str, str] | None:
         """The column mapping, as `load_data` takes it; None if there is none."""

@@ -25,7 +25,7 @@ class ChoiceTask(FineTunedTask):
     def splits(self) -> Any:
         data = self.plan.data
         return load_choices(
-            data.dataset if data.dataset is not None else "json",
+            data.source(),
             dataset_config=data.dataset_config,
             data_files=data.data_files(),
             context=data.context_column,

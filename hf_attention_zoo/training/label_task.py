@@ -54,7 +54,7 @@ class LabelTask(TrainingTask):
         if plan.model.model is not None and settings["label_names"] is None:
             settings |= self._labels_of(plan.model.model)
         splits, self.labels = load_labelled(
-            data.dataset if data.dataset is not None else "json",
+            data.source(),
             dataset_config=data.dataset_config,
             data_files=data.data_files(),
             needed=needed_splits(data, args),

@@ -29,7 +29,7 @@ class QuestionTask(FineTunedTask):
     def splits(self) -> Any:
         data = self.plan.data
         return load_questions(
-            data.dataset if data.dataset is not None else "json",
+            data.source(),
             dataset_config=data.dataset_config,
             data_files=data.data_files(),
             question=data.question_column,

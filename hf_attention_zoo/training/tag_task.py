@@ -32,7 +32,7 @@ class TagTask(FineTunedTask):
         if self.plan.model.model is not None:
             names = self._names_of(self.plan.model.model)
         rows, self.tags = load_tagged(
-            data.dataset if data.dataset is not None else "json",
+            data.source(),
             dataset_config=data.dataset_config,
             data_files=data.data_files(),
             words=data.words_column,

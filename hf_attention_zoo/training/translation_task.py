@@ -32,7 +32,7 @@ class TranslationTask(TrainingTask):
                 raise ValueError(f"--{name} is for models that read one language; translation models learn their own")
         data = self.plan.data
         splits = load_data(
-            data.dataset,
+            data.source(),
             dataset_config=data.dataset_config,
             data_files=data.data_files(),
             streaming=data.streaming,

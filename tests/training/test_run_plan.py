@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hf_attention_zoo.registry import get_architecture, list_architectures
+from hf_attention_zoo.training.arguments import DataArguments
 from hf_attention_zoo.training.dotted_flags import split_dotted
 from hf_attention_zoo.training.recipes import MODEL_SECTION, SECTIONS, find_recipe, recipe_for_sample
 from hf_attention_zoo.training.run_plan import build_parser, parse_run
@@ -143,3 +144,23 @@ def test_help_names_the_sections(tiny_run: Callable[..., list[str]]) -> None:
     text = build_parser().format_help()
     assert "--max_tokens_per_batch" in text
     assert "--config.hidden_size" in text
+
+
+@pytest.mark.parametrize(
+    ("named", "source"),
+    [
+        ({"dataset": "sent_vader", "train_file": "mine.csv"}, "sent_vader"),
+        ({"train_file": "mine.csv"}, "csv"),
+        ({"train_file": "mine.tsv.gz"}, "tsv"),
+        ({"train_file": "mine.parquet"}, "parquet"),
+        ({"train_file": "mine.jsonl"}, "json"),
+        ({"train_file": "mine"}, "json"),
+    ],
+)
+def test_files_alone_are_read_by_their_format(named: dict[str, str], source: str) -> None:
+    assert DataArguments(**named).source() == source
+
+
+def test_something_to_train_on_must_be_named() -> None:
+    with pytest.raises(ValueError, match="--dataset or --train_file"):
+        DataArguments().source()
