@@ -45,6 +45,8 @@ from comparison_rows import (
 )
 from torch import Tensor, nn
 
+from hf_attention_zoo.recurrent.bidirectional import reading_order, take
+
 FIELDS = (
     "dataset",
     "system",
@@ -240,22 +242,19 @@ class SmallClassifier(nn.Module):
     def read(self, input_ids: Tensor, mask: Tensor) -> Tensor:
         """One vector a text: (B, T), (B, T) -> (B, H). Texts without a token get zeros."""
         lengths = mask.sum(1)
-        order = (~mask).long().argsort(dim=1, stable=True)[:, : max(1, int(lengths.max()))]  # real tokens first
+        order = reading_order(mask)[0][:, : max(1, int(lengths.max()))]
         embedded = self.dropout(self.embed_tokens(input_ids.gather(1, order)))
         kept = mask.gather(1, order)
         if self.gru is None:
             return (embedded * kept[..., None]).sum(1) / lengths.clamp(min=1)[:, None]
         # Each direction over the padded batch: the backward pass of packed rows takes time quadratic in their length.
-        last = (lengths - 1).clamp(min=0)  # (B)
-        steps = torch.arange(embedded.shape[1], device=lengths.device)
-        turned = embedded.gather(1, (last[:, None] - steps).clamp(min=0)[..., None].expand_as(embedded))
         start = embedded.new_zeros(1, len(embedded), self.gru.hidden_size)
-        ends = [
-            torch.gru(one, start, list(weights), True, 1, 0.0, self.training, False, True)[0][
-                torch.arange(len(one)), last
-            ]
-            for one, weights in zip((embedded, turned), self.gru.all_weights, strict=True)
-        ]
+        rows, last = torch.arange(len(embedded)), (lengths - 1).clamp(min=0)
+        ends = []
+        for direction, weights in zip(reading_order(kept), self.gru.all_weights, strict=True):
+            read = take(embedded, direction)
+            states, _ = torch.gru(read, start, list(weights), True, 1, 0.0, self.training, False, True)  # (B, T, H)
+            ends.append(states[rows, last])
         return torch.cat(ends, dim=1) * (lengths > 0)[:, None]
 
     def forward(

@@ -132,13 +132,13 @@ def pretrain(protocol_file: Path, work_dir: Path, data: dict[str, str], only: st
         text = body.get("training", {}).get("dataset")
         if only not in name or (not body.get("embedded", True) and text not in data):
             continue
-        sections = body_settings(protocol, name)
         settings = body_fingerprint(protocol, name)
         if name in scored:
             check_settings(name, results, scored[name], settings)
             continue
         folder = body_folder(work_dir, name)
         if not is_trained(folder, name, settings):
+            sections = body_settings(protocol, name)
             flags = sections.pop("flags")
             flags["dataset"] = data.get(flags["dataset"], flags["dataset"])
             argv = [body["model"], "--output_dir", str(folder), *flags_of(flags), *section_flags(sections)]

@@ -348,11 +348,16 @@ class _Reader:
 
 def label_columns(row: Mapping[str, Any], columns: Mapping[str, Any] | None) -> list[str]:
     """The columns of the label in a row: those named if all are there, or the first of the usual ones."""
-    given = (columns or {}).get("label")
-    given = [given] if isinstance(given, str) else list(given or [])
+    given = named_labels(columns)
     if given:
         return given if all(has_column(row, name) for name in given) else []
     return [name for name in LABEL_COLUMNS if name in row][:1]
+
+
+def named_labels(columns: Mapping[str, Any] | None) -> list[str]:
+    """The columns that the caller names for the label; none are an empty list."""
+    given = (columns or {}).get("label")
+    return [given] if isinstance(given, str) else list(given or [])
 
 
 def resolve_labelled_columns(row: Mapping[str, Any], columns: Mapping[str, Any] | None, where: str) -> LabelledColumns:
@@ -362,9 +367,7 @@ def resolve_labelled_columns(row: Mapping[str, Any], columns: Mapping[str, Any] 
         ValueError: a named column is not there, or none can be told; the message lists the columns that are.
     """
     wanted = dict(columns or {})
-    labels = wanted.get("label")
-    given = [labels] if isinstance(labels, str) else list(labels or [])
-    for name in (*(wanted.get(role) for role in ("text", "text_pair", "id")), *given):
+    for name in (*(wanted.get(role) for role in ("text", "text_pair", "id")), *named_labels(columns)):
         if name is not None and not has_column(row, name):
             raise ValueError(f"{where} has no column '{name}'; it has {column_names(row)}")
     text, pair = wanted.get("text"), wanted.get("text_pair")
@@ -374,7 +377,7 @@ def resolve_labelled_columns(row: Mapping[str, Any], columns: Mapping[str, Any] 
             (next((name for name in TEXT_COLUMNS if name in row), None), None),
         )
         pair = pair or found_pair
-    given = given or label_columns(row, columns)
+    given = label_columns(row, columns)
     if text is None or not given:
         missing = f"text ({', '.join(TEXT_COLUMNS)})" if text is None else f"label ({', '.join(LABEL_COLUMNS)})"
         raise ValueError(f"{where} has the columns {column_names(row)}, none of them a {missing}; {_HOW_TO_NAME}")

@@ -316,16 +316,19 @@ def _untold_number(answer: Any) -> bool:
 
 def _untold_tags(tags: Any) -> bool:
     """Whether none of the tags of a row is told; there may be none."""
-    tags = tags.split() if isinstance(tags, str) else tags
+    tags = _parted(tags)
     return all(map(_untold_number, tags)) if isinstance(tags, list | tuple) else _untold_number(tags)
+
+
+def _parted(given: Any) -> Any:
+    """A text as the list of what stands between white space; anything else as it is."""
+    return given.split() if isinstance(given, str) else given
 
 
 def _tagged(row: Mapping[str, Any], words: str | None, tags: str | None, place: str) -> tuple[list[str], list, str]:
     word_column = column_of(row, words, WORD_COLUMNS, "words", place)
     tag_column = column_of(row, tags, TAG_COLUMNS, "tags", place)
-    found, marks = value_at(row, word_column, place), value_at(row, tag_column, place)
-    found = found.split() if isinstance(found, str) else found
-    marks = marks.split() if isinstance(marks, str) else marks
+    found, marks = (_parted(value_at(row, column, place)) for column in (word_column, tag_column))
     if not isinstance(found, list | tuple) or not all(isinstance(word, str) for word in found):
         raise ValueError(f"{place}: column '{word_column}' holds {described_value(found)}; a list of words is wanted")
     if not isinstance(marks, list | tuple) or len(marks) != len(found):

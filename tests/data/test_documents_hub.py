@@ -8,7 +8,7 @@ from typing import Any
 
 import datasets
 import pytest
-from datasets import ClassLabel, Dataset, DatasetDict, Features, IterableDatasetDict, Value
+from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 
 from hf_attention_zoo.data.documents import DocumentSource
 from hf_attention_zoo.data.task_rows import load_tagged
@@ -16,33 +16,12 @@ from hf_attention_zoo.training.entry_point import run_training
 from hf_attention_zoo.training.pretraining_entry import pretraining_plan
 
 TEXTS = ["One dog sees. One cat came.", "The horse likes the dog. It went.", "A cat came here. The dog went."]
+Served = Callable[[DatasetDict], list[tuple[Any, ...]]]
 
 
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[Any, ...]]]:
-    """Serve splits for any id, streamed if asked, and record how they were asked for."""
-
-    def serve(**splits: Dataset) -> list[tuple[Any, ...]]:
-        calls: list[tuple[Any, ...]] = []
-
-        def load_dataset(
-            name: str, config: str | None = None, *, data_files: Any = None, streaming: bool = False
-        ) -> Any:
-            calls.append((name, config, streaming))
-            if streaming:
-                return IterableDatasetDict({split: rows.to_iterable_dataset() for split, rows in splits.items()})
-            return DatasetDict(splits)
-
-        monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-        return calls
-
-    return serve
-
-
-def test_documents_are_streamed_from_a_split_and_a_column(served: Callable[..., list[tuple[Any, ...]]]) -> None:
-    calls = served(
-        train=Dataset.from_dict({"id": [0, 1, 2], "story": TEXTS}), dev=Dataset.from_dict({"story": TEXTS[:1]})
-    )
+def test_documents_are_streamed_from_a_split_and_a_column(served: Served) -> None:
+    train, dev = Dataset.from_dict({"id": [0, 1, 2], "story": TEXTS}), Dataset.from_dict({"story": TEXTS[:1]})
+    calls = served(DatasetDict({"train": train, "dev": dev}))
     options = {"column": "story", "dataset_config": "en"}
     assert list(DocumentSource("owner/texts", skip=1, limit=1, **options)) == [
         ["The horse likes the dog.", "It went."]
@@ -56,8 +35,9 @@ def test_documents_are_streamed_from_a_split_and_a_column(served: Callable[..., 
         list(DocumentSource("owner/texts"))
 
 
-def test_a_body_is_pretrained_on_text_of_the_hub(served: Callable[..., list[tuple[Any, ...]]], tmp_path: Path) -> None:
-    served(train=Dataset.from_dict({"text": TEXTS * 4}), validation=Dataset.from_dict({"text": TEXTS}))
+def test_a_body_is_pretrained_on_text_of_the_hub(served: Served, tmp_path: Path) -> None:
+    train, held_out = Dataset.from_dict({"text": TEXTS * 4}), Dataset.from_dict({"text": TEXTS})
+    served(DatasetDict({"train": train, "validation": held_out}))
     flags = ["gpt2018", "--recipe", "none", "--dataset", "owner/texts", "--output_dir", str(tmp_path / "run")]
     flags += ["--config.hidden_size", "8", "--config.num_hidden_layers", "1", "--config.num_attention_heads", "1"]
     flags += ["--config.intermediate_size", "8", "--config.max_position_embeddings", "16", "--length", "16"]
@@ -69,14 +49,12 @@ def test_a_body_is_pretrained_on_text_of_the_hub(served: Callable[..., list[tupl
     )
 
 
-def test_numbered_tags_get_the_names_that_the_data_set_gives_them(
-    served: Callable[..., list[tuple[Any, ...]]],
-) -> None:
+def test_numbered_tags_get_the_names_that_the_data_set_gives_them(served: Served) -> None:
     features = Features(
         {"tokens": datasets.List(Value("string")), "ner_tags": datasets.List(ClassLabel(names=["O", "B-PER"]))}
     )
     rows = Dataset.from_dict({"tokens": [["Anna", "came"], ["she", "went"]], "ner_tags": [[1, 0], [0, 0]]}, features)
-    calls = served(train=rows, dev=rows)
+    calls = served(DatasetDict({"train": rows, "dev": rows}))
     found, tags = load_tagged("owner/tags", words="tokens", tags="ner_tags")
     assert calls == [("owner/tags", None, False)] and set(found) == {"train", "validation"}
     assert list(tags.names) == ["O", "B-PER"] and list(found["train"]["tags"]) == [[1, 0], [0, 0]]

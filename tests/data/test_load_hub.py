@@ -2,37 +2,12 @@
 
 import datasets
 import pytest
-from datasets import Dataset, DatasetDict, Features, IterableDataset, IterableDatasetDict, Value
+from datasets import Dataset, DatasetDict, Features, Value
 from datasets.exceptions import DatasetNotFoundError
 
 from hf_attention_zoo.data import load_data
 
 PAIRS = [{"de": "Hallo Welt", "en": "Hello world"}, {"de": "", "en": "empty"}, {"de": "ja", "en": "yes of course"}]
-
-
-def streamed(rows: Dataset) -> IterableDataset:
-    if len(rows):
-        return rows.to_iterable_dataset()
-    return IterableDataset.from_generator(lambda: iter(()), features=rows.features)
-
-
-@pytest.fixture
-def served(monkeypatch, tmp_path):
-    """Serve a DatasetDict for any id, streamed if asked, and record how it was asked for."""
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
-    calls = []
-
-    def serve(data: DatasetDict):
-        def load_dataset(name, config=None, *, data_files=None, streaming=False):
-            calls.append((name, config, streaming))
-            if not streaming:
-                return data
-            return IterableDatasetDict({split: streamed(rows) for split, rows in data.items()})
-
-        monkeypatch.setattr(datasets, "load_dataset", load_dataset)
-        return calls
-
-    return serve
 
 
 def fail_with(monkeypatch, error):
