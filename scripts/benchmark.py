@@ -29,7 +29,6 @@ import importlib.util
 import json
 import os
 import platform
-import resource
 import statistics
 import subprocess
 import sys
@@ -42,6 +41,7 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import torch
+from benchmark_parts import peak_memory
 from torch import Tensor, nn
 
 TRAINING = {"batch": 64, "length": 25, "embedding": 256, "hidden": 512, "vocabulary": 8000}
@@ -220,14 +220,6 @@ def saved_bytes(step: Callable[[], None]) -> int:
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         step()
     return sum(storages.values())
-
-
-def peak_memory() -> int:
-    """Most bytes that this process ever held; where Linux says so, without what its parent held before it."""
-    status = Path("/proc/self/status")
-    lines = status.read_text().splitlines() if status.is_file() else []
-    found = [int(line.split()[1]) for line in lines if line.startswith("VmHWM:")]
-    return 1024 * (found[0] if found else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 def measure_one_length(builders: Any, length: int, repeats: int, candidate: str) -> Row:

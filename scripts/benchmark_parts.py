@@ -1,9 +1,13 @@
-"""What the files in scripts/benchmarks share: products to time, steps of readers, rounds by the processor's clock."""
+"""What the files in scripts/benchmarks share: products to time, steps of readers, rounds by the processor's
+clock, and the memory of a process."""
 
 from __future__ import annotations
 
+import resource
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -35,3 +39,14 @@ def processor_rounds(cases: dict[str, Callable[[], None]], repeats: int) -> dict
             case()
             seconds[name].append(time.process_time() - start)
     return {name: times[1:] for name, times in seconds.items()}
+
+
+def peak_memory() -> int:
+    """Most bytes that this process ever held; where Linux says so, without what its parent held before it."""
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.is_file() else []
+    found = [int(line.split()[1]) for line in lines if line.startswith("VmHWM:")]
+    if found:
+        return 1024 * found[0]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak

@@ -9,7 +9,6 @@ are those of the processor, on one thread, so that a busy machine disturbs littl
 from __future__ import annotations
 
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from benchmark_parts import processor_rounds
+from benchmark_parts import peak_memory, processor_rounds
 from torch import Tensor, nn
 
 SIZES: dict[str, dict[str, int]] = {
@@ -117,7 +116,7 @@ def measure_growth(script: str, repeats: int) -> list[Row]:
     rows = []
     for length in LENGTHS:
         for candidate in ("zoo", "transformers"):
-            command = [sys.executable, script, candidate, str(length), str(max(3, repeats // 2))]
+            command = [sys.executable, script, candidate, str(length), str(repeats)]
             made = subprocess.run(command, capture_output=True, text=True, check=True)
             rows += json.loads(made.stdout.splitlines()[-1])
     return rows
@@ -143,13 +142,8 @@ def one_length(builders: dict[str, Build], arguments: list[str]) -> None:
                 "length": length,
                 "pads": round(1 - batch["attention_mask"].float().mean().item(), 2),
                 "median_ms": round(1e3 * statistics.median(seconds), 1),
+                "least_ms": round(1e3 * min(seconds), 1),
                 "peak_rise_mib": round((peak_memory() - before) / 2**20, 1),
             }
         )
     print(json.dumps(rows))
-
-
-def peak_memory() -> int:
-    """Bytes that this process has held at most."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024

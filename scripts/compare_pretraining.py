@@ -13,8 +13,9 @@ to its config, such as the weight of GPT's auxiliary loss. Finished runs are row
 and are not trained again; if the protocol has changed since, the script stops and says so. The epoch is chosen on the
 validation split; the test split is scored once. `table` reads the CSV files alone and writes Markdown.
 
-`--only WORD` takes the bodies, tasks and systems whose name has the word. Texts and tasks that do not come with the
-package are named with --data and passed over without. `fine_tuning_config` changes the config of bodies for the tasks.
+`--only WORD` takes the bodies, tasks and systems whose name has the word, or the one of just that name. Texts and
+tasks that do not come with the package are named with --data and passed over without. `fine_tuning_config` changes
+the config of bodies for the tasks.
 The script makes a folder for the tags from a treebank with a test split alone: `tags FILE LANGUAGE FOLDER`, documents
 kept together.
 """
@@ -24,6 +25,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,6 +105,11 @@ def check_body(protocol: dict[str, Any], work_dir: Path, name: str) -> None:
         raise SystemExit(f"{folder}: the body {name} is not there; train it first, with the command `pretrain`")
 
 
+def is_wanted(word: str, name: str, names: Iterable[str]) -> bool:
+    """Whether `--only` takes a name: the one of just that name if there is one, or else all that have the word."""
+    return name == word if word in names else word in name
+
+
 def section_flags(sections: dict[str, dict[str, Any]]) -> list[str]:
     """{"config": {"hidden_size": 8}} -> --config.hidden_size 8."""
     return flags_of({f"{section}.{key}": value for section, found in sections.items() for key, value in found.items()})
@@ -130,7 +137,7 @@ def pretrain(protocol_file: Path, work_dir: Path, data: dict[str, str], only: st
     scored = {row["body"]: row.get("settings") for row in read_rows(results)}
     for name, body in protocol["bodies"].items():
         text = body.get("training", {}).get("dataset")
-        if only not in name or (not body.get("embedded", True) and text not in data):
+        if not is_wanted(only, name, protocol["bodies"]) or (not body.get("embedded", True) and text not in data):
             continue
         settings = body_fingerprint(protocol, name)
         if name in scored:
@@ -142,7 +149,8 @@ def pretrain(protocol_file: Path, work_dir: Path, data: dict[str, str], only: st
             flags = sections.pop("flags")
             flags["dataset"] = data.get(flags["dataset"], flags["dataset"])
             argv = [body["model"], "--output_dir", str(folder), *flags_of(flags), *section_flags(sections)]
-            plan, task = pretraining_plan(argv, command="scripts/compare_pretraining.py pretrain")
+            command = f"scripts/compare_pretraining.py pretrain {protocol_file.name} --only {name}"
+            plan, task = pretraining_plan(argv, command=command)
             run_training(plan, task=task)
             finish(folder, settings)
         metrics = evaluator_for(folder).run(folder)  # the text of the training, and its column
@@ -168,7 +176,8 @@ def runs_of(protocol: dict[str, Any], data: dict[str, str], only: str) -> list[R
                 continue
             for system, settings in protocol["systems"].items():
                 able = task_settings.get("models", ["bert2018", "gpt2018"])
-                if settings["model"] in able and (only in task or only in system):
+                wanted = is_wanted(only, task, protocol["tasks"]) or is_wanted(only, system, protocol["systems"])
+                if settings["model"] in able and wanted:
                     found.append(Run(task, system, seed, settings, task_settings, data.get(task, task)))
     return found
 

@@ -110,3 +110,14 @@ def test_every_body_trains_and_every_task_is_scored_and_tabulated(compare: Any, 
         compare.run(file, work, data, "")
     table = compare.table(file)
     assert "| system | " + " | ".join(protocol["tasks"]) + " |" in table and "| simple baseline | " in table
+
+
+def test_a_body_or_a_task_can_be_named_alone_though_others_have_its_name_in_theirs(compare: Any) -> None:
+    protocol = compare.read_protocol(SCRIPTS / "comparisons" / "pretraining.yaml")
+    bodies, systems = protocol["bodies"], protocol["systems"]
+    assert [name for name in bodies if compare.is_wanted("bert", name, bodies)] == ["bert"]
+    assert len([name for name in bodies if compare.is_wanted("korean", name, bodies)]) == 2
+    assert all(compare.is_wanted("", name, bodies) for name in bodies)
+    runs = compare.runs_of(protocol, {}, "GPT, from scratch")
+    assert {one.system for one in runs} == {"GPT, from scratch"} and len(systems) > 1
+    assert {one.task for one in compare.runs_of(protocol, {}, "vader")} == {"sent_vader"}
