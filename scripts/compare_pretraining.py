@@ -11,7 +11,8 @@ sentence, from left to right) once; their held-out perplexities go to `<protocol
 models. `run` fine-tunes every system on every task and seed: a system is a body or none, an architecture, and changes
 to its config, such as the weight of GPT's auxiliary loss. Finished runs are rows of the CSV file beside the YAML file
 and are not trained again; if the protocol has changed since, the script stops and says so. The epoch is chosen on the
-validation split; the test split is scored once. `table` reads the CSV files alone and writes Markdown.
+validation split; the test split is scored once. `table` reads the CSV files alone and writes Markdown; what it calls
+gains are differences of two systems, seed by seed.
 
 `--only WORD` takes the bodies, tasks and systems whose name has the word, or the one of just that name. Texts and
 tasks that do not come with the package are named with --data and passed over without. `fine_tuning_config` changes
@@ -242,30 +243,57 @@ def hardware() -> dict[str, Any]:
 
 
 def table(protocol_file: Path) -> str:
-    """The CSV files as Markdown."""
+    """The CSV files as Markdown.
+
+    Raises:
+        SystemExit: there is nothing to show yet.
+    """
     protocol = read_protocol(protocol_file)
-    lines: list[str] = []
     held_out = read_rows(protocol_file.with_suffix(".perplexity.csv"))
-    if held_out:
-        lines += ["| body | number | model | 1-gram | 2-gram | 3-gram | 4-gram |", "|---|---|---|---|---|---|---|"]
-        for body in protocol["bodies"]:
-            for name in HELD_OUT:
-                values = {r["system"]: r["value"] for r in held_out if r["body"] == body and r["name"] == name}
-                if values:
-                    cells = [values.get(system, "-") for system in ("model", *(f"{n}-gram" for n in (1, 2, 3, 4)))]
-                    lines.append(f"| {body} | {name.replace('_', ' ')} | {' | '.join(cells)} |")
-        lines.append("")
-    rows = rows_of(protocol_file)
+    rows = read_rows(protocol_file.with_suffix(".csv")) if held_out else rows_of(protocol_file)
+    parts = [held_out_lines(protocol, held_out)] if held_out else []
+    if rows:
+        parts.append(task_lines(protocol, rows))
+    return "\n".join("\n".join(lines) + "\n" for lines in parts)
+
+
+def held_out_lines(protocol: dict[str, Any], held_out: list[dict[str, str]]) -> list[str]:
+    """Perplexities of the bodies beside those of n-gram models."""
+    lines = ["| body | number | model | 1-gram | 2-gram | 3-gram | 4-gram |", "|---|---|---|---|---|---|---|"]
+    for body in protocol["bodies"]:
+        for name in HELD_OUT:
+            values = {r["system"]: r["value"] for r in held_out if r["body"] == body and r["name"] == name}
+            if values:
+                cells = [values.get(system, "-") for system in ("model", *(f"{n}-gram" for n in (1, 2, 3, 4)))]
+                lines.append(f"| {body} | {name.replace('_', ' ')} | {' | '.join(cells)} |")
+    return lines
+
+
+def task_lines(protocol: dict[str, Any], rows: list[dict[str, str]]) -> list[str]:
+    """Systems by tasks, the simple baseline, and the gains that the protocol names."""
     tasks = [task for task in protocol["tasks"] if any(row["task"] == task for row in rows)]
-    lines += [f"| system | {' | '.join(tasks)} |", "|---" * (len(tasks) + 1) + "|"]
+    found = {
+        (system, task): [row for row in rows if row["system"] == system and row["task"] == task]
+        for system in protocol["systems"]
+        for task in tasks
+    }
+    lines = [f"| system | {' | '.join(tasks)} |", "|---" * (len(tasks) + 1) + "|"]
     for system in protocol["systems"]:
-        mine = [row for row in rows if row["system"] == system]
-        if mine:
-            cells = [scaled([row for row in mine if row["task"] == task]) for task in tasks]
-            lines.append(f"| {system} | {' | '.join(cells)} |")
+        if any(found[system, task] for task in tasks):
+            lines.append(f"| {system} | {' | '.join(scaled(found[system, task]) for task in tasks)} |")
     simple = [scaled([row for row in rows if row["task"] == task][:1], "baseline") for task in tasks]
     lines.append(f"| simple baseline | {' | '.join(simple)} |")
-    return "\n".join(lines) + "\n"
+    for name, (system, other) in protocol.get("gains", {}).items():
+        cells = [scaled(differences(found[system, task], found[other, task])) for task in tasks]
+        if any(cell != "-" for cell in cells):
+            lines.append(f"| gain: {name} | {' | '.join(cells)} |")
+    return lines
+
+
+def differences(rows: list[dict[str, str]], others: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Values of a system less those of another of the same task and seed."""
+    theirs = {row["seed"]: float(row["value"]) for row in others}
+    return [{**row, "value": str(float(row["value"]) - theirs[row["seed"]])} for row in rows if row["seed"] in theirs]
 
 
 def scaled(rows: list[dict[str, str]], field: str = "value") -> str:

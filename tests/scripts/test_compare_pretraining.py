@@ -91,6 +91,7 @@ def test_every_body_trains_and_every_task_is_scored_and_tabulated(compare: Any, 
     assert len(compare.runs_of(protocol, data, "")) == 3 * 8 + 2 * 4  # all on three tasks, BERT on tags and questions
     few_systems = ("BERT, from scratch", "GPT, pre-trained", "GPT, from scratch, no auxiliary loss")
     protocol["systems"] = {name: protocol["systems"][name] for name in few_systems}
+    protocol["gains"] = {"everything": ["GPT, pre-trained", "GPT, from scratch, no auxiliary loss"]}
     file.write_text(json.dumps(protocol), encoding="utf-8")
     planned = compare.runs_of(protocol, data, "")
     compare.run(file, work, data, "")
@@ -109,6 +110,7 @@ def test_every_body_trains_and_every_task_is_scored_and_tabulated(compare: Any, 
     with pytest.raises(SystemExit, match=r"few\.csv: .*, BERT, from scratch, seed 1 was made with"):
         compare.run(file, work, data, "")
     table = compare.table(file)
+    assert table.startswith("| body |") and "| gain: everything | " in table
     assert "| system | " + " | ".join(protocol["tasks"]) + " |" in table and "| simple baseline | " in table
 
 
@@ -121,3 +123,16 @@ def test_a_body_or_a_task_can_be_named_alone_though_others_have_its_name_in_thei
     runs = compare.runs_of(protocol, {}, "GPT, from scratch")
     assert {one.system for one in runs} == {"GPT, from scratch"} and len(systems) > 1
     assert {one.task for one in compare.runs_of(protocol, {}, "vader")} == {"sent_vader"}
+
+
+def test_a_gain_is_the_mean_over_seeds_of_what_a_system_has_more_than_another(compare: Any, tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    protocol = {"bodies": {}, "tasks": {"t": {}}, "systems": {"a": {}, "b": {}}, "gains": {"of a": ["a", "b"]}}
+    file.write_text(json.dumps(protocol), encoding="utf-8")
+    with pytest.raises(SystemExit, match="no results in"):
+        compare.table(file)
+    values = {("a", 1): 0.5, ("b", 1): 0.25, ("a", 2): 0.75, ("b", 2): 0.25, ("a", 3): 0.1}  # b has no third seed yet
+    for (system, seed), value in values.items():
+        row = {"task": "t", "system": system, "seed": seed, "metric": "accuracy", "value": value, "baseline": 0.3}
+        compare.append_row(tmp_path / "p.csv", row, compare.FIELDS)
+    assert compare.table(file).splitlines()[-2:] == ["| simple baseline | 30.0 |", "| gain: of a | 37.5 ± 17.7 |"]
