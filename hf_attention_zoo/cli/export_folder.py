@@ -36,7 +36,8 @@ def main(argv: Sequence[str]) -> int:
         "--format",
         choices=("transformers", "ctranslate2", "onnx"),
         default="transformers",
-        help="transformers: a copy; ctranslate2, onnx: for a Transformer2017 (extras of the same names)",
+        help="transformers: a copy; ctranslate2: for a Transformer2017; onnx: for a Transformer2017, BERT2018 or "
+        "GPT2018 (extras of the same names)",
     )
     parser.add_argument("--quantization", help="with ctranslate2: how weights are stored, such as int8")
     options = parser.parse_args(argv)

@@ -1,4 +1,4 @@
-"""Transformer2017 as two ONNX graphs, for programs without PyTorch.
+"""Transformer2017 as two ONNX graphs, for programs without PyTorch; BERT and GPT as one (`onnx_text_export`).
 
 `encoder.onnx`, once per source:
 
@@ -26,6 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from hf_attention_zoo.attention.multi_head import scaled_dot_product
+from hf_attention_zoo.hub.onnx_text_export import INPUTS, write_text_graph
 
 ENCODER_FILE = "encoder.onnx"
 STEP_FILE = "decoder_step.onnx"
@@ -108,29 +109,35 @@ class StepGraph(nn.Module):
 
 
 def export_onnx(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -> Path:
-    """Write a saved Transformer2017 as ONNX graphs; returns the new folder.
+    """Write a saved Transformer2017, BERT2018 or GPT2018 as ONNX graphs; returns the new folder.
 
     Raises:
         ValueError: another architecture, learned positions (their end cannot be checked in a graph), or `out` is not
             an empty or new folder.
         ImportError: onnx or onnxscript is missing.
     """
-    from transformers import AutoConfig, AutoModelForSeq2SeqLM
+    import transformers
+    from transformers import AutoConfig
 
+    from hf_attention_zoo.evaluation.saved_model import saved_auto_class
     from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint, copy_files, new_folder, published_files
 
     require("onnx", "onnxscript")
     source, target = check_checkpoint(folder), new_folder(out)
     config = AutoConfig.from_pretrained(source)
-    if config.model_type != "transformer2017":
-        raise ValueError(f"only transformer2017 is exported to ONNX, and this is a {config.model_type}")
-    if config.position_encoding == "learned":
+    if config.model_type != "transformer2017" and config.model_type not in INPUTS:
+        known = ", ".join(("transformer2017", *INPUTS))
+        raise ValueError(f"{known} are exported to ONNX, and this is a {config.model_type}")
+    if config.model_type == "transformer2017" and config.position_encoding == "learned":
         raise ValueError(
             "learned positions end, and a graph cannot say so; models with sinusoids (position_encoding) are exported"
         )
-    model = AutoModelForSeq2SeqLM.from_pretrained(source, dtype=torch.float32).eval()
+    model = getattr(transformers, saved_auto_class(source)).from_pretrained(source, dtype=torch.float32).eval()
     target.mkdir(parents=True, exist_ok=True)
-    _write_graphs(model, target)
+    if config.model_type in INPUTS:
+        write_text_graph(model, target)
+    else:
+        _write_graphs(model, target)
     described = (name for name in published_files(source) if name.suffix == ".json")
     copy_files(source, target, (name for name in described if not name.name.startswith("model.safetensors")))
     return target

@@ -1,0 +1,100 @@
+"""The ONNX graph of BERT and GPT computes what the model computes, whatever the head, the batch and the pads."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+from hf_attention_zoo import get_architecture
+from hf_attention_zoo.cli.command import main
+from hf_attention_zoo.hub.onnx_export import export_onnx
+from hf_attention_zoo.hub.onnx_text_export import INPUTS, MODEL_FILE
+from hf_attention_zoo.tokenization.bert2018_tokenizer import BERT2018Tokenizer
+
+HEADS = [(name, auto) for name in INPUTS for auto in get_architecture(name).models]
+# One graph a head takes some seconds; these differ most.
+QUICK = {
+    ("bert2018", "AutoModelForPreTraining"),
+    ("bert2018", "AutoModelForMultipleChoice"),
+    ("gpt2018", "AutoModelForCausalLM"),
+    ("gpt2018", "AutoModelForSequenceClassification"),
+}
+
+
+def save_tokenizer(folder: Path) -> None:
+    """What a published folder has; the graph does not read it."""
+    BERT2018Tokenizer.train(["a b c"] * 3, vocab_size=20).save_pretrained(folder)
+
+
+def saved(name: str, auto: str, folder: Path) -> Any:
+    row = get_architecture(name)
+    torch.manual_seed(1)
+    model = row.model_classes[auto](row.config_class(**row.tiny_config().to_diff_dict() | {"num_labels": 3}))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=0.3)
+    model.tie_weights()
+    model.save_pretrained(folder)
+    save_tokenizer(folder)
+    return getattr(transformers, auto).from_pretrained(folder).eval()
+
+
+def batch_of(name: str, auto: str, lengths: tuple[int, ...], side: str) -> dict[str, torch.Tensor]:
+    width = max(lengths) + 1
+    places = torch.arange(width) if side == "right" else torch.arange(width).flip(0)
+    mask = (places < torch.tensor(lengths)[:, None]).long()
+    ids = torch.randint(5, 20, mask.shape, generator=torch.Generator().manual_seed(len(lengths))) * mask
+    given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": (mask.cumsum(1) > 2).long() * mask}
+    given = {key: given[key] for key in INPUTS[name]}
+    if auto == "AutoModelForMultipleChoice":
+        given = {key: torch.stack([tensor, tensor.flip(0)], 1) for key, tensor in given.items()}
+    return given
+
+
+@pytest.mark.parametrize(
+    ("name", "auto"),
+    [pytest.param(*head, marks=[] if head in QUICK else [pytest.mark.slow], id="-".join(head)) for head in HEADS],
+)
+def test_the_graph_gives_what_the_head_gives(name: str, auto: str, tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    model = saved(name, auto, tmp_path / "model")
+    assert main(["export", str(tmp_path / "model"), str(tmp_path / "graph"), "--format", "onnx"]) == 0
+    session = runtime.InferenceSession(str(tmp_path / "graph" / MODEL_FILE))
+    outputs = [output.name for output in session.get_outputs()]
+    for lengths in ((6,), (3, 8, 1), (2, 5, 5, 9)):
+        for side in ("right", "left"):
+            given = batch_of(name, auto, lengths, side)
+            made = dict(zip(outputs, session.run(None, {k: v.numpy() for k, v in given.items()}), strict=True))
+            with torch.no_grad():
+                wanted = {k: v for k, v in model(**given).items() if isinstance(v, torch.Tensor)}
+            assert set(made) == set(wanted)
+            real = given["attention_mask"].bool()
+            for key, tensor in wanted.items():
+                found = torch.from_numpy(made[key])
+                if tensor.shape[:2] == real.shape and real.ndim == 2 and tensor.ndim > 1:
+                    found, tensor = found[real], tensor[real]
+                torch.testing.assert_close(found, tensor, rtol=0, atol=2e-5)
+
+
+def test_a_text_beyond_the_positions_is_an_error_of_the_runtime(tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    model = saved("gpt2018", "AutoModelForCausalLM", tmp_path / "model")
+    main(["export", str(tmp_path / "model"), str(tmp_path / "graph"), "--format", "onnx"])
+    session = runtime.InferenceSession(str(tmp_path / "graph" / MODEL_FILE))
+    longest = model.config.max_position_embeddings
+    given = batch_of("gpt2018", "AutoModelForCausalLM", (longest + 1, 2), "right")
+    with pytest.raises(Exception, match=r"indices|Invalid|broadcast"):
+        session.run(None, {key: tensor.numpy() for key, tensor in given.items()})
+
+
+def test_architectures_that_have_no_graph_are_named(tmp_path: Path) -> None:
+    pytest.importorskip("onnxscript")
+    row = get_architecture("han")
+    row.model_classes["AutoModelForSequenceClassification"](row.tiny_config()).save_pretrained(tmp_path / "model")
+    save_tokenizer(tmp_path / "model")
+    with pytest.raises(ValueError, match="transformer2017, bert2018, gpt2018 are exported to ONNX, and this is a han"):
+        export_onnx(tmp_path / "model", tmp_path / "graph")
