@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -111,6 +112,19 @@ def is_wanted(word: str, name: str, names: Iterable[str]) -> bool:
     return name == word if word in names else word in name
 
 
+def check_word(word: str, **names: Iterable[str]) -> None:
+    """Raise SystemExit if `--only` takes none of these names."""
+    if not any(is_wanted(word, name, kind) for kind in names.values() for name in kind):
+        known = "; ".join(f"{said}: {' | '.join(kind)}" for said, kind in names.items())
+        raise SystemExit(f"--only {word!r} is in no name; there are {known}")
+
+
+def shown_path(file: Path) -> str:
+    """A file of this repository as it is called from the root, another as it was given."""
+    root = Path(__file__).resolve().parents[1]
+    return (file.resolve().relative_to(root) if file.resolve().is_relative_to(root) else file).as_posix()
+
+
 def section_flags(sections: dict[str, dict[str, Any]]) -> list[str]:
     """{"config": {"hidden_size": 8}} -> --config.hidden_size 8."""
     return flags_of({f"{section}.{key}": value for section, found in sections.items() for key, value in found.items()})
@@ -136,9 +150,13 @@ def pretrain(protocol_file: Path, work_dir: Path, data: dict[str, str], only: st
     protocol = read_protocol(protocol_file)
     results = protocol_file.with_suffix(".perplexity.csv")
     scored = {row["body"]: row.get("settings") for row in read_rows(results)}
+    check_word(only, bodies=protocol["bodies"])
     for name, body in protocol["bodies"].items():
         text = body.get("training", {}).get("dataset")
-        if not is_wanted(only, name, protocol["bodies"]) or (not body.get("embedded", True) and text not in data):
+        if not is_wanted(only, name, protocol["bodies"]):
+            continue
+        if not body.get("embedded", True) and text not in data:
+            print(f"{name}: passed over, its text does not come with the package; give --data {text}=FOLDER")
             continue
         settings = body_fingerprint(protocol, name)
         if name in scored:
@@ -150,8 +168,16 @@ def pretrain(protocol_file: Path, work_dir: Path, data: dict[str, str], only: st
             flags = sections.pop("flags")
             flags["dataset"] = data.get(flags["dataset"], flags["dataset"])
             argv = [body["model"], "--output_dir", str(folder), *flags_of(flags), *section_flags(sections)]
-            command = f"scripts/compare_pretraining.py pretrain {protocol_file.name} --only {name}"
-            plan, task = pretraining_plan(argv, command=command)
+            command = [
+                "python",
+                "scripts/compare_pretraining.py",
+                "pretrain",
+                shown_path(protocol_file),
+                "--only",
+                name,
+            ]
+            command += [] if body.get("embedded", True) else ["--data", f"{text}=FOLDER"]
+            plan, task = pretraining_plan(argv, command=shlex.join(command))
             run_training(plan, task=task)
             finish(folder, settings)
         metrics = evaluator_for(folder).run(folder)  # the text of the training, and its column
@@ -171,6 +197,7 @@ def pretrain(protocol_file: Path, work_dir: Path, data: dict[str, str], only: st
 def runs_of(protocol: dict[str, Any], data: dict[str, str], only: str) -> list[Run]:
     """Every run of the protocol for which there are data."""
     found = []
+    check_word(only, tasks=protocol["tasks"], systems=protocol["systems"])
     for seed in protocol["seeds"]:
         for task, task_settings in protocol["tasks"].items():
             if not task_settings.get("embedded", True) and task not in data:
@@ -211,7 +238,9 @@ def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str) ->
             start = {"model" if body else "tokenizer": body_folder(work_dir, source)}
             argv = [model, *flags_of({"dataset": one.dataset, "output_dir": folder, **flags, **start})]
             argv += section_flags({"config": config})
-            run_training(parse_run(argv, command="scripts/compare_pretraining.py run"))
+            command = ["python", "scripts/compare_pretraining.py", "run", shown_path(protocol_file)]
+            command += ["--only", one.task] + ([] if one.dataset == one.task else ["--data", f"{one.task}=FOLDER"])
+            run_training(parse_run(argv, command=shlex.join(command)))
             finish(folder, settings)
         facts = read_json(folder / FACTS_FILE)
         metrics = evaluator_for(folder).run(folder)  # the data set of the training, and its columns
@@ -284,6 +313,9 @@ def task_lines(protocol: dict[str, Any], rows: list[dict[str, str]]) -> list[str
     simple = [scaled([row for row in rows if row["task"] == task][:1], "baseline") for task in tasks]
     lines.append(f"| simple baseline | {' | '.join(simple)} |")
     for name, (system, other) in protocol.get("gains", {}).items():
+        unknown = {system, other} - set(protocol["systems"])
+        if unknown:
+            raise SystemExit(f"gain {name!r}: no system {unknown}; there are {' | '.join(protocol['systems'])}")
         cells = [scaled(differences(found[system, task], found[other, task])) for task in tasks]
         if any(cell != "-" for cell in cells):
             lines.append(f"| gain: {name} | {' | '.join(cells)} |")
@@ -335,7 +367,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("protocol", type=Path)
     parser.add_argument("--work_dir", type=Path, default=Path("runs/pretraining"))
     parser.add_argument("--data", action="append", default=[], metavar="NAME=FOLDER")
-    parser.add_argument("--only", default="", help="bodies, tasks and systems whose name has this word")
+    parser.add_argument("--only", default="", help="the one of this name, or all whose name has this word")
     chosen = parser.parse_args(arguments)
     data = dict(entry.split("=", 1) for entry in chosen.data)
     if chosen.command == "pretrain":

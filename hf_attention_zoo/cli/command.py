@@ -32,7 +32,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "hf_attention_zoo.cli.convert_checkpoint",
         "take over weights of Marian, fairseq or Annotated Transformers",
     ),
-    "export": ("hf_attention_zoo.cli.export_folder", "copy a model folder, with its code if wanted"),
+    "export": (
+        "hf_attention_zoo.cli.export_folder",
+        "copy a model folder, with its code if wanted, or as ONNX or CTranslate2",
+    ),
     "publish": ("hf_attention_zoo.cli.publish_folder", "send a model folder to the Hub"),
     "list": ("hf_attention_zoo.cli.list_contents", "show the architectures, recipes, samples and metrics"),
 }

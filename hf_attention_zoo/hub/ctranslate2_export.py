@@ -45,7 +45,7 @@ def check_exportable(config: Any) -> None:
     if config.model_type != "transformer2017":
         raise ValueError(
             f"CTranslate2 has Transformers only, and this is a {config.model_type}; formats for it: a copy of the "
-            "folder (no --format), with its code (--with-code)"
+            "folder (no --format), with its code (--with-code), of a bert2018 or gpt2018 --format onnx"
         )
     size, heads = config.hidden_size, config.num_attention_heads
     if config.head_dim * heads != size or config.value_head_dim * heads != size:

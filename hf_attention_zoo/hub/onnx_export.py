@@ -26,7 +26,13 @@ import torch
 from torch import Tensor, nn
 
 from hf_attention_zoo.attention.multi_head import scaled_dot_product
-from hf_attention_zoo.hub.onnx_text_export import INPUTS, write_text_graph
+from hf_attention_zoo.hub.onnx_text_export import (
+    MODEL_FILE,
+    check_text_model,
+    load_text_model,
+    load_whole,
+    write_text_graph,
+)
 
 ENCODER_FILE = "encoder.onnx"
 STEP_FILE = "decoder_step.onnx"
@@ -112,32 +118,32 @@ def export_onnx(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -> 
     """Write a saved Transformer2017, BERT2018 or GPT2018 as ONNX graphs; returns the new folder.
 
     Raises:
-        ValueError: another architecture, learned positions (their end cannot be checked in a graph), or `out` is not
-            an empty or new folder.
+        ValueError: another architecture, a Transformer with learned positions (their end cannot be checked in a
+            graph), a folder without some of the weights, GPT's reading of pairs in both orders, or `out` is not an
+            empty or new folder.
         ImportError: onnx or onnxscript is missing.
     """
-    import transformers
     from transformers import AutoConfig
 
-    from hf_attention_zoo.evaluation.saved_model import saved_auto_class
     from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint, copy_files, new_folder, published_files
 
     require("onnx", "onnxscript")
     source, target = check_checkpoint(folder), new_folder(out)
     config = AutoConfig.from_pretrained(source)
-    if config.model_type != "transformer2017" and config.model_type not in INPUTS:
-        known = ", ".join(("transformer2017", *INPUTS))
-        raise ValueError(f"{known} are exported to ONNX, and this is a {config.model_type}")
-    if config.model_type == "transformer2017" and config.position_encoding == "learned":
+    if config.model_type != "transformer2017":
+        check_text_model(config)
+    elif config.position_encoding == "learned":
         raise ValueError(
             "learned positions end, and a graph cannot say so; models with sinusoids (position_encoding) are exported"
         )
-    model = getattr(transformers, saved_auto_class(source)).from_pretrained(source, dtype=torch.float32).eval()
-    target.mkdir(parents=True, exist_ok=True)
-    if config.model_type in INPUTS:
-        write_text_graph(model, target)
-    else:
+    if config.model_type == "transformer2017":
+        model = load_whole("AutoModelForSeq2SeqLM", source)
+        target.mkdir(parents=True, exist_ok=True)
         _write_graphs(model, target)
+    else:
+        model = load_text_model(source, config)
+        target.mkdir(parents=True, exist_ok=True)
+        write_text_graph(model, target)
     described = (name for name in published_files(source) if name.suffix == ".json")
     copy_files(source, target, (name for name in described if not name.name.startswith("model.safetensors")))
     return target
@@ -203,6 +209,10 @@ class OnnxTranslator:
         import onnxruntime
         from transformers import AutoConfig, AutoTokenizer
 
+        if (Path(folder) / MODEL_FILE).is_file():
+            raise ValueError(
+                f"{folder} has the graph of a model that does not translate; run its {MODEL_FILE} with onnxruntime"
+            )
         for name in (ENCODER_FILE, STEP_FILE):
             if not (Path(folder) / name).is_file():
                 raise ValueError(

@@ -1,5 +1,6 @@
 """The two ONNX graphs compute what the model computes, at lengths and batch sizes that they were not traced with."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +94,17 @@ def test_other_models_and_folders_are_refused(tmp_path: Path, capsys: pytest.Cap
     learned = saved_model(tmp_path / "learned", position_encoding="learned", max_position_embeddings=20)
     assert main(["export", str(learned), str(tmp_path / "out"), "--format", "onnx"]) == 2
     assert "learned positions" in capsys.readouterr().err and not (tmp_path / "out").exists()
+
+
+def test_a_body_whose_embeddings_are_its_head_is_exported_as_the_translator_that_it_is(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    folder = saved_model(tmp_path / "model", tie_word_embeddings=True)
+    model = AutoModelForSeq2SeqLM.from_pretrained(folder)
+    shutil.copytree(folder, tmp_path / "body")
+    model.model.save_pretrained(tmp_path / "body")
+    assert main(["export", str(tmp_path / "body"), str(tmp_path / "graphs"), "--format", "onnx"]) == 0
+    batch = AutoTokenizer.from_pretrained(folder)(SOURCES, padding=True, return_tensors="pt")
+    rows = OnnxTranslator(tmp_path / "graphs").generate(batch["input_ids"].numpy(), batch["attention_mask"].numpy(), 5)
+    made = model.eval().generate(**batch, max_new_tokens=5, num_beams=1)[:, 1:].tolist()
+    assert [row[:1] for row in rows] == [row[:1] for row in made]

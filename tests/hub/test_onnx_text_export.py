@@ -1,5 +1,6 @@
 """The ONNX graph of BERT and GPT computes what the model computes, whatever the head, the batch and the pads."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import transformers
 
 from hf_attention_zoo import get_architecture
 from hf_attention_zoo.cli.command import main
-from hf_attention_zoo.hub.onnx_export import export_onnx
+from hf_attention_zoo.hub.onnx_export import OnnxTranslator, export_onnx
 from hf_attention_zoo.hub.onnx_text_export import INPUTS, MODEL_FILE
 from hf_attention_zoo.tokenization.bert2018_tokenizer import BERT2018Tokenizer
 
@@ -28,10 +29,10 @@ def save_tokenizer(folder: Path) -> None:
     BERT2018Tokenizer.train(["a b c"] * 3, vocab_size=20).save_pretrained(folder)
 
 
-def saved(name: str, auto: str, folder: Path) -> Any:
+def saved(name: str, auto: str, folder: Path, **fields: Any) -> Any:
     row = get_architecture(name)
     torch.manual_seed(1)
-    model = row.model_classes[auto](row.config_class(**row.tiny_config().to_diff_dict() | {"num_labels": 3}))
+    model = row.model_classes[auto](row.config_class(**row.tiny_config().to_diff_dict() | {"num_labels": 3} | fields))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(std=0.3)
@@ -91,10 +92,41 @@ def test_a_text_beyond_the_positions_is_an_error_of_the_runtime(tmp_path: Path) 
         session.run(None, {key: tensor.numpy() for key, tensor in given.items()})
 
 
-def test_architectures_that_have_no_graph_are_named(tmp_path: Path) -> None:
+def test_what_has_no_graph_is_refused_with_the_reason(tmp_path: Path) -> None:
     pytest.importorskip("onnxscript")
     row = get_architecture("han")
-    row.model_classes["AutoModelForSequenceClassification"](row.tiny_config()).save_pretrained(tmp_path / "model")
-    save_tokenizer(tmp_path / "model")
-    with pytest.raises(ValueError, match="transformer2017, bert2018, gpt2018 are exported to ONNX, and this is a han"):
-        export_onnx(tmp_path / "model", tmp_path / "graph")
+    row.model_classes["AutoModelForSequenceClassification"](row.tiny_config()).save_pretrained(tmp_path / "han")
+    save_tokenizer(tmp_path / "han")
+    with pytest.raises(
+        ValueError, match=r"transformer2017, bert2018, gpt2018 are exported to ONNX, and this is a han;"
+    ):
+        export_onnx(tmp_path / "han", tmp_path / "graph")
+    pairs = {"similarity": True, "delimiter_token_id": 3}
+    saved("gpt2018", "AutoModelForSequenceClassification", tmp_path / "pairs", **pairs)
+    with pytest.raises(ValueError, match="similarity=True reads each pair in both orders"):
+        export_onnx(tmp_path / "pairs", tmp_path / "graph")
+    assert not (tmp_path / "graph").exists()
+
+
+def test_no_graph_has_weights_that_the_folder_has_not(tmp_path: Path) -> None:
+    pytest.importorskip("onnxscript")
+    model = saved("bert2018", "AutoModelForMaskedLM", tmp_path / "words")
+    config = json.loads((tmp_path / "words" / "config.json").read_text())
+    config["architectures"] = ["BERT2018ForSequenceClassification"]
+    (tmp_path / "words" / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=r"lacks weights that the model of its config\.json has: .*random numbers"):
+        export_onnx(tmp_path / "words", tmp_path / "graph")
+    del config["architectures"]
+    (tmp_path / "words" / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="does not say which head the model has"):
+        export_onnx(tmp_path / "words", tmp_path / "graph")
+    assert not (tmp_path / "graph").exists()
+
+    model.model.save_pretrained(tmp_path / "body")  # no pooler, and none is made up
+    save_tokenizer(tmp_path / "body")
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(str(export_onnx(tmp_path / "body", tmp_path / "graph") / MODEL_FILE))
+    assert [output.name for output in session.get_outputs()] == ["last_hidden_state"]
+    assert all(given.shape == ["batch", "length"] for given in session.get_inputs())
+    with pytest.raises(ValueError, match="has the graph of a model that does not translate"):
+        OnnxTranslator(tmp_path / "graph")

@@ -88,10 +88,10 @@ def test_every_body_trains_and_every_task_is_scored_and_tabulated(compare: Any, 
     with pytest.raises(SystemExit, match="the body bert is not there; train it first"):
         compare.run(file, tmp_path / "elsewhere", data, "")
 
-    assert len(compare.runs_of(protocol, data, "")) == 3 * 8 + 2 * 4  # all on three tasks, BERT on tags and questions
-    few_systems = ("BERT, from scratch", "GPT, pre-trained", "GPT, from scratch, no auxiliary loss")
+    assert len(compare.runs_of(protocol, data, "")) == 3 * 7 + 2 * 4  # all on three tasks, BERT on tags and questions
+    few_systems = ("BERT, from scratch", "GPT, pre-trained", "GPT, no auxiliary loss")
     protocol["systems"] = {name: protocol["systems"][name] for name in few_systems}
-    protocol["gains"] = {"everything": ["GPT, pre-trained", "GPT, from scratch, no auxiliary loss"]}
+    protocol["gains"] = {"everything": ["GPT, pre-trained", "GPT, no auxiliary loss"]}
     file.write_text(json.dumps(protocol), encoding="utf-8")
     planned = compare.runs_of(protocol, data, "")
     compare.run(file, work, data, "")
@@ -136,3 +136,17 @@ def test_a_gain_is_the_mean_over_seeds_of_what_a_system_has_more_than_another(co
         row = {"task": "t", "system": system, "seed": seed, "metric": "accuracy", "value": value, "baseline": 0.3}
         compare.append_row(tmp_path / "p.csv", row, compare.FIELDS)
     assert compare.table(file).splitlines()[-2:] == ["| simple baseline | 30.0 |", "| gain: of a | 37.5 ± 17.7 |"]
+
+
+def test_a_word_that_is_in_no_name_and_a_text_that_is_missing_are_said(
+    compare: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = SCRIPTS / "comparisons" / "pretraining.yaml"
+    with pytest.raises(SystemExit, match=r"--only 'brt' is in no name; there are bodies: bert \| "):
+        compare.pretrain(file, tmp_path, {}, "brt")
+    with pytest.raises(SystemExit, match=r"--only 'bert' is in no name; there are tasks: .*; systems: BERT, pre-"):
+        compare.run(file, tmp_path, {}, "bert")
+    compare.pretrain(file, tmp_path, {}, "bert-korean")
+    assert "give --data sent_nsmc_ko=FOLDER" in capsys.readouterr().out
+    assert compare.shown_path(file) == "scripts/comparisons/pretraining.yaml"
+    assert compare.shown_path(tmp_path / "other.yaml") == (tmp_path / "other.yaml").as_posix()
