@@ -10,7 +10,7 @@ in; attentions and hidden states are left out. Pads stand on either side, as in 
 since leaving them out would depend on the data; results at real positions are the model's.
 
 What a graph cannot do is look at its input: a row of pads alone gives a number without meaning, and of a text longer
-than the model's positions only onnxruntime's CPU provider is known to say so, so cut texts to `max_position_embeddings`
+than the model's positions only onnxruntime's CPU provider is known to say so; cut texts to `max_position_embeddings`
 before. GPT's graph has no cache: each word reads the text again. GPT's `similarity`, which swaps the texts of a pair,
 is not exported.
 """
