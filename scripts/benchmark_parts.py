@@ -1,5 +1,4 @@
-"""What the files in scripts/benchmarks share: products to time, steps of readers, rounds by the processor's
-clock, and the memory of a process."""
+"""What the benchmarks share: products to time, steps of readers, rounds by the processor's clock, memory held."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@
 sentence, from left to right) once; their held-out perplexities go to `<protocol>.perplexity.csv` with those of n-gram
 models. `run` fine-tunes every system on every task and seed: a system is a body or none, an architecture, and changes
 to its config, such as the weight of GPT's auxiliary loss. Finished runs are rows of the CSV file beside the YAML file
-and are not trained again; if the protocol has changed since, the script stops and says so. The epoch is chosen on the
-validation split; the test split is scored once. `table` reads the CSV files alone and writes Markdown; what it calls
-gains are differences of two systems, seed by seed.
+and are not trained again; if the protocol has changed since, the script stops and says so. Of several epochs one is
+chosen on the validation split; the test split is scored once. `table` reads the CSV files alone and writes Markdown;
+what it calls gains are differences of two systems, seed by seed.
 
 `--only WORD` takes the bodies, tasks and systems whose name has the word, or the one of just that name. Texts and
 tasks that do not come with the package are named with --data and passed over without. `fine_tuning_config` changes
@@ -119,10 +119,12 @@ def check_word(word: str, **names: Iterable[str]) -> None:
         raise SystemExit(f"--only {word!r} is in no name; there are {known}")
 
 
-def shown_path(file: Path) -> str:
-    """A file of this repository as it is called from the root, another as it was given."""
+def shown_command(command: str, file: Path, only: str, data: str | None) -> str:
+    """What makes a folder again, called from the root of this repository if the protocol lies in it."""
     root = Path(__file__).resolve().parents[1]
-    return (file.resolve().relative_to(root) if file.resolve().is_relative_to(root) else file).as_posix()
+    shown = file.resolve().relative_to(root) if file.resolve().is_relative_to(root) else file
+    words = ["python", "scripts/compare_pretraining.py", command, shown.as_posix(), "--only", only]
+    return shlex.join(words + ([] if data is None else ["--data", f"{data}=FOLDER"]))
 
 
 def section_flags(sections: dict[str, dict[str, Any]]) -> list[str]:
@@ -168,16 +170,8 @@ def pretrain(protocol_file: Path, work_dir: Path, data: dict[str, str], only: st
             flags = sections.pop("flags")
             flags["dataset"] = data.get(flags["dataset"], flags["dataset"])
             argv = [body["model"], "--output_dir", str(folder), *flags_of(flags), *section_flags(sections)]
-            command = [
-                "python",
-                "scripts/compare_pretraining.py",
-                "pretrain",
-                shown_path(protocol_file),
-                "--only",
-                name,
-            ]
-            command += [] if body.get("embedded", True) else ["--data", f"{text}=FOLDER"]
-            plan, task = pretraining_plan(argv, command=shlex.join(command))
+            command = shown_command("pretrain", protocol_file, name, None if body.get("embedded", True) else text)
+            plan, task = pretraining_plan(argv, command=command)
             run_training(plan, task=task)
             finish(folder, settings)
         metrics = evaluator_for(folder).run(folder)  # the text of the training, and its column
@@ -238,9 +232,8 @@ def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str) ->
             start = {"model" if body else "tokenizer": body_folder(work_dir, source)}
             argv = [model, *flags_of({"dataset": one.dataset, "output_dir": folder, **flags, **start})]
             argv += section_flags({"config": config})
-            command = ["python", "scripts/compare_pretraining.py", "run", shown_path(protocol_file)]
-            command += ["--only", one.task] + ([] if one.dataset == one.task else ["--data", f"{one.task}=FOLDER"])
-            run_training(parse_run(argv, command=shlex.join(command)))
+            command = shown_command("run", protocol_file, one.task, None if one.dataset == one.task else one.task)
+            run_training(parse_run(argv, command=command))
             finish(folder, settings)
         facts = read_json(folder / FACTS_FILE)
         metrics = evaluator_for(folder).run(folder)  # the data set of the training, and its columns

@@ -132,18 +132,15 @@ def export_onnx(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -> 
     config = AutoConfig.from_pretrained(source)
     if config.model_type != "transformer2017":
         check_text_model(config)
-    elif config.position_encoding == "learned":
+        model, write = load_text_model(source, config), write_text_graph
+    elif config.position_encoding != "learned":
+        model, write = load_whole("AutoModelForSeq2SeqLM", source), _write_graphs
+    else:
         raise ValueError(
             "learned positions end, and a graph cannot say so; models with sinusoids (position_encoding) are exported"
         )
-    if config.model_type == "transformer2017":
-        model = load_whole("AutoModelForSeq2SeqLM", source)
-        target.mkdir(parents=True, exist_ok=True)
-        _write_graphs(model, target)
-    else:
-        model = load_text_model(source, config)
-        target.mkdir(parents=True, exist_ok=True)
-        write_text_graph(model, target)
+    target.mkdir(parents=True, exist_ok=True)
+    write(model, target)
     described = (name for name in published_files(source) if name.suffix == ".json")
     copy_files(source, target, (name for name in described if not name.name.startswith("model.safetensors")))
     return target
