@@ -250,6 +250,11 @@ class Checkpoint:
         return self.facts.get("task") or (usual if usual in self.row.tasks else self.row.tasks[0])
 
     @property
+    def installed(self) -> str:
+        """What is installed to load the checkpoint: GPT's own pre-tokenisation needs an extra."""
+        return '"hf_attention_zoo[gpt]"' if self.tokenizer.get("text_packages") else "hf_attention_zoo"
+
+    @property
     def data(self) -> dict[str, Any]:
         """What the evaluation says about its data set."""
         return self.metrics.get("dataset", {})
@@ -413,7 +418,7 @@ def usage(checkpoint: Checkpoint) -> str:
         "## How to use it",
         "",
         "```bash",
-        "pip install hf_attention_zoo",
+        f"pip install {checkpoint.installed}",
         "```",
         "",
         "```python",

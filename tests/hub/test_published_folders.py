@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 
 from hf_attention_zoo import get_architecture
-from hf_attention_zoo.hub.cards import build_card
+from hf_attention_zoo.hub.cards import Checkpoint, build_card
 
 FOLDERS = sorted(path.parent for path in (Path(__file__).parents[2] / "model_cards").glob("*/config.json"))
 MEGABYTES = 1e6
@@ -44,3 +44,10 @@ def test_a_folder_has_what_goes_to_the_hub(folder: Path) -> None:
     pictures = names & {"alignment.png", "sentences.png"}
     assert pictures or row.aligner is None
     assert not {name for name in names if name.endswith((".bin", ".pt", ".pkl"))}
+
+
+def test_a_card_installs_what_loading_needs() -> None:
+    installed = {folder.name: Checkpoint(folder).installed for folder in FOLDERS}
+    assert installed["gpt2018-small-debian"] == '"hf_attention_zoo[gpt]"'
+    assert installed["bert2018-small-debian"] == "hf_attention_zoo"
+    assert "pip install " + installed["gpt2018-small-debian"] in build_card(FOLDERS[0].parent / "gpt2018-small-debian")
