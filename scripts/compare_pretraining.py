@@ -280,7 +280,7 @@ def table(protocol_file: Path) -> str:
 
 
 def held_out_lines(protocol: dict[str, Any], held_out: list[dict[str, str]]) -> list[str]:
-    """Perplexities of the bodies beside those of n-gram models."""
+    """Perplexities of the bodies beside those of n-gram models, and accuracies in percent."""
     lines = ["| body | number | model | 1-gram | 2-gram | 3-gram | 4-gram |", "|---|---|---|---|---|---|---|"]
     for body in protocol["bodies"]:
         for name in HELD_OUT:

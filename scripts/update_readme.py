@@ -186,7 +186,35 @@ def padding_table() -> str:
     return "\n".join(lines)
 
 
-GENERATED = {"architectures": architecture_table, "checkpoints": checkpoint_table, "padding": padding_table}
+def length_table() -> str:
+    """Time and memory of a training step of BERT and GPT against the length, from the same files."""
+    names = {"bert2018": "BERT", "gpt2018": "GPT"}
+    columns = [(name, candidate) for name in names for candidate in ("zoo", "transformers")]
+    found: dict[tuple[int, float], dict[tuple[str, str], str]] = {}
+    for name in names:
+        report = json.loads((ROOT / "scripts" / "benchmarks" / f"{name}.json").read_text(encoding="utf-8"))
+        for row in report["sections"]["length"]["rows"]:
+            cells = found.setdefault((row["length"], row["pads"]), {})
+            cells[name, row["candidate"]] = f"{row['median_ms']:.0f} ms, {row['peak_rise_mib']:.0f} MiB"
+    heads = [f"{names[name]}: {'here' if candidate == 'zoo' else candidate}" for name, candidate in columns]
+    lines = [f"| tokens | of them pads | {' | '.join(heads)} |", "|---" * (len(heads) + 2) + "|"]
+    for (length, pads), cells in sorted(found.items()):
+        lines.append(f"| {length} | {pads:.0%} | {' | '.join(cells[column] for column in columns)} |")
+    return "\n".join(lines)
+
+
+def pretraining_tables() -> str:
+    """What scripts/compare_pretraining.py wrote of its rows."""
+    return (ROOT / "scripts" / "comparisons" / "pretraining.md").read_text(encoding="utf-8").strip()
+
+
+GENERATED = {
+    "architectures": architecture_table,
+    "checkpoints": checkpoint_table,
+    "pretraining": pretraining_tables,
+    "padding": padding_table,
+    "length": length_table,
+}
 
 
 def renew(text: str) -> str:
