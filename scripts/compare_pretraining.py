@@ -284,7 +284,9 @@ def held_out_lines(protocol: dict[str, Any], held_out: list[dict[str, str]]) -> 
     lines = ["| body | number | model | 1-gram | 2-gram | 3-gram | 4-gram |", "|---|---|---|---|---|---|---|"]
     for body in protocol["bodies"]:
         for name in HELD_OUT:
-            values = {r["system"]: r["value"] for r in held_out if r["body"] == body and r["name"] == name}
+            mine = [row for row in held_out if row["body"] == body and row["name"] == name]
+            scale = 100 if name.endswith("accuracy") else 1
+            values = {row["system"]: f"{scale * float(row['value']):.1f}" for row in mine}
             if values:
                 cells = [values.get(system, "-") for system in ("model", *(f"{n}-gram" for n in (1, 2, 3, 4)))]
                 lines.append(f"| {body} | {name.replace('_', ' ')} | {' | '.join(cells)} |")
