@@ -167,12 +167,17 @@ PADDED: dict[str, list[tuple[str, str, str, str]]] = {
 }
 
 
+def benchmark_rows(name: str, section: str) -> list[dict[str, Any]]:
+    """What a kept run of scripts/benchmark.py measured in a section."""
+    report = json.loads((ROOT / "scripts" / "benchmarks" / f"{name}.json").read_text(encoding="utf-8"))
+    return report["sections"][section]["rows"]
+
+
 def padding_table() -> str:
     """Time against the share of padding, over a bound of the same run; from the kept files of scripts/benchmarks/."""
     lines = ["| of a batch are pads | training | forward |", "|---|---|---|"]
     for name, shown in PADDED.items():
-        report = json.loads((ROOT / "scripts" / "benchmarks" / f"{name}.json").read_text(encoding="utf-8"))
-        rows = report["sections"]["padding"]["rows"]
+        rows = benchmark_rows(name, "padding")
         for sizes, candidate, training, said in shown:
             cells = []
             for kind in (training,) if training == DROPPING else (training, FORWARD):
@@ -192,8 +197,7 @@ def length_table() -> str:
     columns = [(name, candidate) for name in names for candidate in ("zoo", "transformers")]
     found: dict[tuple[int, float], dict[tuple[str, str], str]] = {}
     for name in names:
-        report = json.loads((ROOT / "scripts" / "benchmarks" / f"{name}.json").read_text(encoding="utf-8"))
-        for row in report["sections"]["length"]["rows"]:
+        for row in benchmark_rows(name, "length"):
             cells = found.setdefault((row["length"], row["pads"]), {})
             cells[name, row["candidate"]] = f"{row['median_ms']:.0f} ms, {row['peak_rise_mib']:.0f} MiB"
     heads = [f"{names[name]}: {'here' if candidate == 'zoo' else candidate}" for name, candidate in columns]
