@@ -22,27 +22,27 @@ except PackageNotFoundError:  # a source tree that was not installed
 
 _PUBLIC = {
     "align": "hf_attention_zoo.alignment.aligning",
-    "Alignment": "hf_attention_zoo.alignment.aligned",
-    "DocumentAttention": "hf_attention_zoo.alignment.document_attention",
-    "project_sentences": "hf_attention_zoo.alignment.sentence_projection",
-    "SentenceProjection": "hf_attention_zoo.alignment.sentence_projection",
-    "translate": "hf_attention_zoo.generation.translating",
-    "TranslationEnsemble": "hf_attention_zoo.generation.ensemble",
-    "score": "hf_attention_zoo.evaluation.phrase_scoring",
-    "load_data": "hf_attention_zoo.data.loading",
-    "load_labelled": "hf_attention_zoo.data.labelled",
+    "Alignment": "hf_attention_zoo.alignment.results.aligned",
+    "DocumentAttention": "hf_attention_zoo.alignment.results.document_attention",
+    "project_sentences": "hf_attention_zoo.alignment.results.sentence_projection",
+    "SentenceProjection": "hf_attention_zoo.alignment.results.sentence_projection",
+    "translate": "hf_attention_zoo.seq2seq.translating",
+    "TranslationEnsemble": "hf_attention_zoo.seq2seq.ensemble",
+    "score": "hf_attention_zoo.tasks.translation.phrase_scoring",
+    "load_data": "hf_attention_zoo.tasks.translation.rows",
+    "load_labelled": "hf_attention_zoo.tasks.labels.rows",
     "list_samples": "hf_attention_zoo.data.samples",
     "TranslationTokenizer": "hf_attention_zoo.tokenization.translation_tokenizer",
     "HierarchicalTokenizer": "hf_attention_zoo.tokenization.hierarchical_tokenizer",
     "TextTokenizer": "hf_attention_zoo.tokenization.text_tokenizer",
     "CaptionTokenizer": "hf_attention_zoo.tokenization.caption_tokenizer",
-    "PictureAttention": "hf_attention_zoo.alignment.picture_attention",
-    "load_captions": "hf_attention_zoo.data.captions",
+    "PictureAttention": "hf_attention_zoo.alignment.results.picture_attention",
+    "load_captions": "hf_attention_zoo.tasks.captions.rows",
     "PictureProcessor": "hf_attention_zoo.images.picture_processor",
     "ShowAttendTellProcessor": "hf_attention_zoo.models.show_attend_tell.processing_show_attend_tell",
     "BERT2018Tokenizer": "hf_attention_zoo.tokenization.bert2018_tokenizer",
     "GPT2018Tokenizer": "hf_attention_zoo.tokenization.gpt2018_tokenizer",
-    "HopAttention": "hf_attention_zoo.alignment.hop_attention",
+    "HopAttention": "hf_attention_zoo.alignment.results.hop_attention",
     "publish": "hf_attention_zoo.hub.publishing",
     "export_with_code": "hf_attention_zoo.hub.code_export",
 }
@@ -67,7 +67,7 @@ def __dir__() -> list[str]:
 @wrapt.when_imported("transformers.pipelines")
 def _restore_pipelines(module: Any) -> None:
     """Pipelines are registered when transformers' own are imported."""
-    from hf_attention_zoo.pipelines.registration import register_pipelines
+    from hf_attention_zoo.tasks.pipelines import register_pipelines
 
     register_pipelines()
 

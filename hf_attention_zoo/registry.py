@@ -114,8 +114,8 @@ class Architecture:
 
 CAUSAL = "AutoModelForCausalLM"
 TRANSLATION_TOKENIZER = "hf_attention_zoo.tokenization.translation_tokenizer:TranslationTokenizer"
-TOKEN_ALIGNER = "hf_attention_zoo.alignment.token_alignment:align_tokens"
-SEQ2SEQ_ALIGNER = "hf_attention_zoo.alignment.seq2seq_alignment:align_seq2seq"
+TOKEN_ALIGNER = "hf_attention_zoo.alignment.results.token_alignment:align_tokens"
+SEQ2SEQ_ALIGNER = "hf_attention_zoo.alignment.results.seq2seq_alignment:align_seq2seq"
 
 ARCHITECTURES: tuple[Architecture, ...] = (
     Architecture(
@@ -199,7 +199,7 @@ ARCHITECTURES: tuple[Architecture, ...] = (
         tokenizer="hf_attention_zoo.tokenization.caption_tokenizer:CaptionTokenizer",
         image_processor="hf_attention_zoo.images.picture_processor:PictureProcessor",
         processor="hf_attention_zoo.models.show_attend_tell.processing_show_attend_tell:ShowAttendTellProcessor",
-        aligner="hf_attention_zoo.alignment.picture_attention:align_pictures",
+        aligner="hf_attention_zoo.alignment.results.picture_attention:align_pictures",
     ),
     Architecture(
         model_type="han",
@@ -211,7 +211,7 @@ ARCHITECTURES: tuple[Architecture, ...] = (
         tasks=("text-classification",),
         models={"AutoModel": "HANModel", "AutoModelForSequenceClassification": "HANForSequenceClassification"},
         tokenizer="hf_attention_zoo.tokenization.hierarchical_tokenizer:HierarchicalTokenizer",
-        aligner="hf_attention_zoo.alignment.document_attention:align_documents",
+        aligner="hf_attention_zoo.alignment.results.document_attention:align_documents",
     ),
     Architecture(
         model_type="self_attentive",
@@ -234,7 +234,7 @@ ARCHITECTURES: tuple[Architecture, ...] = (
             "AutoModelForSequenceClassification": "SelfAttentiveForSequenceClassification",
         },
         tokenizer="hf_attention_zoo.tokenization.text_tokenizer:TextTokenizer",
-        aligner="hf_attention_zoo.alignment.hop_attention:align_hops",
+        aligner="hf_attention_zoo.alignment.results.hop_attention:align_hops",
     ),
     Architecture(
         model_type="transformer2017",

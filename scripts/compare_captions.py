@@ -41,7 +41,7 @@ def dataset_folder(protocol: dict[str, Any], work: Path) -> str:
     """The data set of the protocol; `grid` is made, once."""
     if protocol["dataset"] != "grid":
         return protocol["dataset"]
-    from hf_attention_zoo.data.grid_pictures import write_grid_pictures
+    from hf_attention_zoo.tasks.captions.grid_pictures import write_grid_pictures
 
     folder = work / "grid"
     if not (folder / "test.jsonl").is_file():
@@ -77,9 +77,9 @@ def score(folder: Path, protocol: dict[str, Any], work: Path) -> tuple[dict[str,
     """Metrics of the test split, and the pointing accuracy where boxes are known."""
     from transformers import AutoModelForImageTextToText, AutoProcessor
 
-    from hf_attention_zoo.data.captions import load_captions
-    from hf_attention_zoo.evaluation.caption_evaluation import evaluate_captioner
-    from hf_attention_zoo.evaluation.pointing_accuracy import pointing_accuracy
+    from hf_attention_zoo.tasks.captions.evaluation import evaluate_captioner
+    from hf_attention_zoo.tasks.captions.pointing_accuracy import pointing_accuracy
+    from hf_attention_zoo.tasks.captions.rows import load_captions
 
     dataset = dataset_folder(protocol, work)
     metrics = evaluate_captioner(

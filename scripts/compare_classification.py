@@ -13,7 +13,7 @@ without chance have one row. Data sets that do not come with the package are nam
 Trained systems start from the word vectors that the protocol names: none, a name or file that `--word_vectors` takes,
 or `gensim`, learnt from the training texts once for each data set, so that every system and seed has the same.
 
-The systems are baselines of `hf_attention_zoo.evaluation.label_baselines`, architectures of the zoo with a recipe and
+The systems are baselines of `hf_attention_zoo.tasks.labels.baselines`, architectures of the zoo with a recipe and
 changes to it, and two models without attention that stand in this file: averaged word vectors, and a BiGRU of which
 the last states are read. Of architectures with hops the table also has how much these repeat one another, as means
 over the test texts: what two hops have in common, the number of different ones, and the paper's penalty.
@@ -116,9 +116,9 @@ def runs(protocol: dict[str, Any], paths: dict[str, str]) -> Iterator[Run]:
 
 def score_baseline(run: Run, protocol: dict[str, Any], work: Path, command: str) -> dict[str, Any]:
     """A row of what is not trained by gradients."""
-    from hf_attention_zoo.data.labelled import load_labelled
-    from hf_attention_zoo.evaluation.label_baselines import cosine_logits, majority_logits, tfidf_logits
-    from hf_attention_zoo.evaluation.label_scoring import score_classes
+    from hf_attention_zoo.metrics.label_scoring import score_classes
+    from hf_attention_zoo.tasks.labels.baselines import cosine_logits, majority_logits, tfidf_logits
+    from hf_attention_zoo.tasks.labels.rows import load_labelled
 
     splits, info = load_labelled(run.path)
     train = splits["train"]
@@ -148,7 +148,7 @@ def score_baseline(run: Run, protocol: dict[str, Any], work: Path, command: str)
 
 def row_of(run: Run, scores: dict[str, float], validation_accuracy: float | None, **more: Any) -> dict[str, Any]:
     """A row with what every run has; accuracies in per cent."""
-    from hf_attention_zoo.training.run_facts import describe_hardware
+    from hf_attention_zoo.folders.run_facts import describe_hardware
 
     return {
         "dataset": run.dataset,
@@ -178,10 +178,10 @@ def tokenizer_of(run: Run, protocol: dict[str, Any]) -> dict[str, Any]:
 
 def vectors_of(run: Run, protocol: dict[str, Any], work: Path) -> str | None:
     """The word vectors that a run starts from, as `--word_vectors` takes them; a file of those learnt here."""
-    from hf_attention_zoo.data.labelled import load_labelled
+    from hf_attention_zoo.tasks.labels.examples import raw_texts
+    from hf_attention_zoo.tasks.labels.rows import load_labelled
+    from hf_attention_zoo.tasks.labels.vector_start import LEARN, vectors_of_rows
     from hf_attention_zoo.tokenization.text_tokenizer import TextTokenizer
-    from hf_attention_zoo.training.label_encoding import raw_texts
-    from hf_attention_zoo.training.vector_start import LEARN, vectors_of_rows
 
     source = run.settings.get("word_vectors", protocol.get("word_vectors"))
     if source != LEARN:
@@ -285,14 +285,14 @@ def train_small(run: Run, protocol: dict[str, Any], work: Path, command: str) ->
     """A row of a model of this file, trained by the zoo's trainer."""
     from transformers import AutoTokenizer, DataCollatorWithPadding, set_seed
 
-    from hf_attention_zoo.data.labelled import load_labelled
     from hf_attention_zoo.data.word_vectors import read_word_vectors, start_embeddings, words_of
-    from hf_attention_zoo.evaluation.label_evaluation import predict_logits
-    from hf_attention_zoo.evaluation.label_scoring import score_classes
+    from hf_attention_zoo.metrics.label_scoring import score_classes
+    from hf_attention_zoo.tasks.labels.evaluation import predict_logits
+    from hf_attention_zoo.tasks.labels.examples import encode_labelled, longest_first, raw_texts
+    from hf_attention_zoo.tasks.labels.label_trainer import ZooLabelTrainer
+    from hf_attention_zoo.tasks.labels.rows import load_labelled
     from hf_attention_zoo.tokenization.text_tokenizer import TextTokenizer
     from hf_attention_zoo.training.arguments import ZooTrainingArguments
-    from hf_attention_zoo.training.label_encoding import encode_labelled, longest_first, raw_texts
-    from hf_attention_zoo.training.label_trainer import ZooLabelTrainer
     from hf_attention_zoo.training.output_folder import last_whole_checkpoint
 
     folder = work / run.folder
@@ -342,7 +342,7 @@ def train_small(run: Run, protocol: dict[str, Any], work: Path, command: str) ->
 
 def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> dict[str, Any]:
     """A row of an architecture of the zoo."""
-    from hf_attention_zoo.evaluation.label_evaluation import evaluate_classifier
+    from hf_attention_zoo.tasks.labels.evaluation import evaluate_classifier
     from hf_attention_zoo.training.entry_point import run_training
     from hf_attention_zoo.training.run_plan import parse_run
 
@@ -384,9 +384,9 @@ def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> d
 
 def redundancy(folder: Path, dataset: str) -> dict[str, float]:
     """How much the hops repeat one another, the means over all texts of the test split; see `HopRedundancy`."""
-    from hf_attention_zoo.data.labelled import joined, load_labelled
-    from hf_attention_zoo.evaluation.hop_redundancy import measure_redundancy
-    from hf_attention_zoo.evaluation.saved_model import load_checkpoint
+    from hf_attention_zoo.alignment.results.hop_redundancy import measure_redundancy
+    from hf_attention_zoo.folders.saved_model import load_checkpoint
+    from hf_attention_zoo.tasks.labels.rows import joined, load_labelled
 
     rows = load_labelled(dataset, splits=["test"])[0]["test"]
     names = [name for name in ("text", "text_pair") if name in rows.column_names]

@@ -47,10 +47,10 @@ from comparison_rows import (
 )
 
 from hf_attention_zoo.data.record_files import read_rows as read_file_rows
-from hf_attention_zoo.evaluation.evaluator_table import evaluator_for
+from hf_attention_zoo.tasks.evaluators import evaluator_for
+from hf_attention_zoo.tasks.running_text.command import pretraining_plan
 from hf_attention_zoo.training.entry_point import run_training
 from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
-from hf_attention_zoo.training.pretraining_entry import pretraining_plan
 from hf_attention_zoo.training.run_plan import parse_run
 
 FIELDS = (
@@ -259,7 +259,7 @@ def hardware() -> dict[str, Any]:
     """Columns about the machine."""
     import torch
 
-    from hf_attention_zoo.training.run_facts import processor_name
+    from hf_attention_zoo.folders.run_facts import processor_name
 
     return {"hardware": processor_name(), "threads": torch.get_num_threads()}
 

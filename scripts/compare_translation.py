@@ -86,7 +86,7 @@ def runs(protocol: dict[str, Any]) -> Iterator[Run]:
 
 def shared_tokenizer(protocol: dict[str, Any], folder: Path) -> Path:
     """The tokenizer that all runs use, trained once on the training split."""
-    from hf_attention_zoo.data.loading import load_data
+    from hf_attention_zoo.tasks.translation.rows import load_data
     from hf_attention_zoo.tokenization.translation_tokenizer import TranslationTokenizer
 
     if not (folder / "tokenizer_config.json").is_file():
@@ -104,7 +104,7 @@ def train_and_score(run: Run, protocol: dict[str, Any], work: Path, command: str
     import torch
     from transformers import GenerationConfig
 
-    from hf_attention_zoo.evaluation.checkpoint_evaluation import evaluate_checkpoint
+    from hf_attention_zoo.tasks.translation.evaluation import evaluate_checkpoint
     from hf_attention_zoo.training.entry_point import run_training
     from hf_attention_zoo.training.run_plan import parse_run
 

@@ -22,11 +22,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from hf_attention_zoo.data.documents import DocumentSource, read_documents
-from hf_attention_zoo.data.example_stream import Phase
-from hf_attention_zoo.data.token_store import build_token_store
 from hf_attention_zoo.registry import get_architecture
-from hf_attention_zoo.training.masked_pairs import MaskedPairsObjective, MaskedPairStream
+from hf_attention_zoo.tasks.running_text.examples import Phase
+from hf_attention_zoo.tasks.running_text.masked_pairs import MaskedPairsObjective, MaskedPairStream
+from hf_attention_zoo.tasks.running_text.rows import DocumentSource, read_documents
+from hf_attention_zoo.tasks.running_text.token_store import build_token_store
 
 
 def own_memory() -> float:

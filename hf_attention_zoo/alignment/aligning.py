@@ -4,9 +4,9 @@ from typing import Any
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from hf_attention_zoo.alignment.aligned import Alignment
-from hf_attention_zoo.alignment.head_alignment import HeadAlignment
-from hf_attention_zoo.alignment.seq2seq_alignment import align_seq2seq
+from hf_attention_zoo.alignment.results.aligned import Alignment
+from hf_attention_zoo.alignment.results.head_alignment import HeadAlignment
+from hf_attention_zoo.alignment.results.seq2seq_alignment import align_seq2seq
 from hf_attention_zoo.registry import list_architectures, load_object
 
 

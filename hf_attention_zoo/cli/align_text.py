@@ -65,7 +65,7 @@ KINDS: dict[str, tuple[Callable[..., tuple[Any, dict[str, Any]]], Callable[[Any]
     "AutoModelForImageTextToText": (caption_inputs, lambda found: found.caption),
 }
 # Those whose registry row names this aligner are given and print the same, whatever their head is.
-TOKEN_ALIGNER = "hf_attention_zoo.alignment.token_alignment:align_tokens"
+TOKEN_ALIGNER = "hf_attention_zoo.alignment.results.token_alignment:align_tokens"
 
 
 def add_row_flags(parser: argparse.ArgumentParser) -> None:
@@ -107,7 +107,7 @@ def main(argv: Sequence[str]) -> int:
 
     from hf_attention_zoo.alignment.aligning import align
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.evaluation.saved_model import aligner_of, load_checkpoint, load_reader, saved_auto_class
+    from hf_attention_zoo.folders.saved_model import aligner_of, load_checkpoint, load_reader, saved_auto_class
 
     silence_libraries()
     auto_class = saved_auto_class(options.folder)

@@ -61,7 +61,7 @@ def main(argv: Sequence[str]) -> int:
     )
     options = parser.parse_args(argv)
 
-    from hf_attention_zoo.hub.checkpoint_folder import new_folder
+    from hf_attention_zoo.folders.checkpoint_folder import new_folder
 
     target, source = new_folder(options.out), Path(options.source)
     if not source.exists():

@@ -35,9 +35,9 @@ def main(argv: Sequence[str]) -> int:
     if not texts:
         raise ValueError("no sentences; give --text several times, or --file")
 
-    from hf_attention_zoo.alignment.sentence_projection import project_sentences
+    from hf_attention_zoo.alignment.results.sentence_projection import project_sentences
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.evaluation.checkpoint_evaluation import load_checkpoint
+    from hf_attention_zoo.tasks.translation.evaluation import load_checkpoint
 
     silence_libraries()
     model, tokenizer = load_checkpoint(options.folder)

@@ -10,7 +10,7 @@ def copy_checkpoint(folder: str, out: str) -> Path:
 
     Raises ValueError for an incomplete checkpoint or a folder that is not empty.
     """
-    from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint, copy_files, new_folder, published_files
+    from hf_attention_zoo.folders.checkpoint_folder import check_checkpoint, copy_files, new_folder, published_files
 
     source, target = check_checkpoint(folder), new_folder(out)
     copy_files(source, target, published_files(source))

@@ -48,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
     import transformers
 
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.evaluation.saved_model import saved_auto_class
+    from hf_attention_zoo.folders.saved_model import saved_auto_class
 
     silence_libraries()
     auto_class = saved_auto_class(argv[0])

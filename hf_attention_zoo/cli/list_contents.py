@@ -36,7 +36,7 @@ def samples() -> str:
 
 def metrics() -> str:
     """One line per bundled metric."""
-    from hf_attention_zoo.evaluation.bundled_metrics import list_metrics
+    from hf_attention_zoo.metrics.bundled_metrics import list_metrics
 
     return "\n".join(f"  {name}" for name in list_metrics())
 

@@ -30,8 +30,8 @@ def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
     options = build_parser().parse_args(argv)
 
-    from hf_attention_zoo.parsing.tree_grammar import sample_trees
-    from hf_attention_zoo.parsing.treebank_folder import cleaned_trees, read_treebank, write_treebank
+    from hf_attention_zoo.tasks.parsing.tree_grammar import sample_trees
+    from hf_attention_zoo.tasks.parsing.treebank_folder import cleaned_trees, read_treebank, write_treebank
 
     named = {split: getattr(options, split) for split in ("train", "validation", "test")}
     facts: dict[str, Any] = {"keep_functions": options.keep_functions, "max_words": options.max_words}
@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
             "validation": trees[:held_out],
             "test": trees[held_out : 2 * held_out],
         }
-        facts["source"] = f"made up by hf_attention_zoo.parsing.tree_grammar, seed {options.seed}"
+        facts["source"] = f"made up by hf_attention_zoo.tasks.parsing.tree_grammar, seed {options.seed}"
     else:
         if not any(named.values()):
             raise ValueError(

@@ -34,10 +34,14 @@ def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
     options = build_parser().parse_args(argv)
 
+    from hf_attention_zoo.alignment.results.context_neighbours import (
+        NeighbourIndex,
+        neighbour_table,
+        static_neighbours,
+    )
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
     from hf_attention_zoo.data.contextual_vectors import ContextualVectors
-    from hf_attention_zoo.data.documents import read_documents
-    from hf_attention_zoo.evaluation.context_neighbours import NeighbourIndex, neighbour_table, static_neighbours
+    from hf_attention_zoo.tasks.running_text.rows import read_documents
 
     silence_libraries()
     vectors = ContextualVectors(options.folder, cache=options.cache)

@@ -44,12 +44,12 @@ def main(argv: Sequence[str]) -> int:
 
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
     from hf_attention_zoo.cli.translate_text import chunks, lines_of
-    from hf_attention_zoo.evaluation.checkpoint_evaluation import decoding_settings, load_checkpoint
-    from hf_attention_zoo.parsing.bracket_scores import score_trees
-    from hf_attention_zoo.parsing.bracket_trees import Tree
-    from hf_attention_zoo.parsing.linearising import RestoredTree
-    from hf_attention_zoo.parsing.parse_sentences import parse
-    from hf_attention_zoo.parsing.treebank_folder import cleaned_trees, one_line, read_treebank
+    from hf_attention_zoo.tasks.parsing.bracket_scores import score_trees
+    from hf_attention_zoo.tasks.parsing.bracket_trees import Tree
+    from hf_attention_zoo.tasks.parsing.linearising import RestoredTree
+    from hf_attention_zoo.tasks.parsing.parse_sentences import parse
+    from hf_attention_zoo.tasks.parsing.treebank_folder import cleaned_trees, one_line, read_treebank
+    from hf_attention_zoo.tasks.translation.evaluation import decoding_settings, load_checkpoint
     from hf_attention_zoo.training.output_folder import write_json
 
     silence_libraries()

@@ -78,7 +78,7 @@ def draw_alignment(row: Architecture, folder: Path, task: Any, example: Any) -> 
     """Draw where the model looks in one text; returns the line that says so, nothing for models without attention."""
     if row.aligner is None:
         return ""
-    from hf_attention_zoo.evaluation.saved_model import load_checkpoint
+    from hf_attention_zoo.folders.saved_model import load_checkpoint
 
     model, tokenizer = load_checkpoint(folder)
     return f"  {PICTURE}: {task.draw(model, tokenizer, example, folder / PICTURE)}\n"
@@ -184,9 +184,9 @@ def _run(
     import shutil
 
     from hf_attention_zoo.cli.fresh_process import ANSWERS, answer_in_fresh_process
-    from hf_attention_zoo.evaluation.evaluator_table import evaluator_for
-    from hf_attention_zoo.evaluation.saved_model import saved_auto_class
+    from hf_attention_zoo.folders.saved_model import saved_auto_class
     from hf_attention_zoo.hub.cards import write_card
+    from hf_attention_zoo.tasks.evaluators import evaluator_for
 
     for checkpoint in checkpoints(folder):
         shutil.rmtree(checkpoint)

@@ -55,7 +55,7 @@ class QuickTranslation(QuickTask):
     validation = ("bleu", "BLEU", 1.0)
 
     def examples(self, metrics: dict[str, Any]) -> list[Example]:
-        from hf_attention_zoo.data.loading import load_data
+        from hf_attention_zoo.tasks.translation.rows import load_data
 
         data = metrics["dataset"]
         test = load_data(
@@ -85,7 +85,7 @@ class QuickLabels(QuickTask):
     validation = ("accuracy", "accuracy", 100.0)
 
     def examples(self, metrics: dict[str, Any]) -> list[Example]:
-        from hf_attention_zoo.data.labelled import joined, load_labelled
+        from hf_attention_zoo.tasks.labels.rows import joined, load_labelled
 
         splits, info = load_labelled(self.sample.name, splits=["test"])
         test = splits["test"]

@@ -34,8 +34,8 @@ def main(argv: Sequence[str]) -> int:
 
     from hf_attention_zoo.cli.pair_files import answer_pairs
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.evaluation.checkpoint_evaluation import load_checkpoint
-    from hf_attention_zoo.evaluation.phrase_scoring import score, unknown_words
+    from hf_attention_zoo.tasks.translation.evaluation import load_checkpoint
+    from hf_attention_zoo.tasks.translation.phrase_scoring import score, unknown_words
 
     def scored(loaded: Any, rows: list[list[str]]) -> Iterator[str]:
         sources, targets = [row[0] for row in rows], [row[1] for row in rows]

@@ -17,8 +17,8 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--output", help="JSON file for the figures")
     options = parser.parse_args(argv)
 
-    from hf_attention_zoo.parsing.bracket_scores import score_trees
-    from hf_attention_zoo.parsing.bracket_trees import read_tree_files
+    from hf_attention_zoo.tasks.parsing.bracket_scores import score_trees
+    from hf_attention_zoo.tasks.parsing.bracket_trees import read_tree_files
     from hf_attention_zoo.training.output_folder import write_json
 
     scores = score_trees(read_tree_files([options.gold]), read_tree_files([options.test]))

@@ -66,8 +66,8 @@ def main(argv: Sequence[str]) -> int:
             dotted["generation"].setdefault(name, getattr(options, name))
 
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.evaluation.checkpoint_evaluation import load_checkpoint
-    from hf_attention_zoo.generation.translating import translate
+    from hf_attention_zoo.seq2seq.translating import translate
+    from hf_attention_zoo.tasks.translation.evaluation import load_checkpoint
 
     silence_libraries()
     model, tokenizer = load_checkpoint(options.folder)

@@ -32,12 +32,12 @@ def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
     options = build_parser().parse_args(argv)
 
+    from hf_attention_zoo.alignment.results.word_weights import measure_word_weights
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.data.labelled import load_labelled
     from hf_attention_zoo.data.labels import REGRESSION, label_info_of
     from hf_attention_zoo.data.record_files import canonical_split
-    from hf_attention_zoo.evaluation.checkpoint_evaluation import load_checkpoint
-    from hf_attention_zoo.evaluation.word_weights import measure_word_weights
+    from hf_attention_zoo.tasks.labels.rows import load_labelled
+    from hf_attention_zoo.tasks.translation.evaluation import load_checkpoint
 
     silence_libraries()
     model, tokenizer = load_checkpoint(options.folder)

@@ -30,10 +30,10 @@ def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
     options = build_parser().parse_args(argv)
 
-    from hf_attention_zoo.alignment.word_links import word_links
+    from hf_attention_zoo.alignment.results.word_links import word_links
     from hf_attention_zoo.cli.pair_files import answer_pairs
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.evaluation.saved_model import load_checkpoint, saved_auto_class
+    from hf_attention_zoo.folders.saved_model import load_checkpoint, saved_auto_class
 
     where = {name: getattr(options, name) for name in ("layer", "head", "shift") if getattr(options, name) is not None}
 

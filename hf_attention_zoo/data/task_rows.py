@@ -16,8 +16,8 @@ from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 from datasets import Sequence as ListOf
 
 from hf_attention_zoo.data.columns import column_names, described_value, has_column, text_at, value_at
-from hf_attention_zoo.data.loading import DataFiles, fetch_from_hub, local_files, refuse_arguments
 from hf_attention_zoo.data.record_files import canonical_split, read_rows
+from hf_attention_zoo.tasks.translation.rows import DataFiles, fetch_from_hub, local_files, refuse_arguments
 
 WORD_COLUMNS = ("tokens", "words", "text")
 TAG_COLUMNS = ("tags", "ner_tags", "pos_tags", "upos", "labels", "label")

@@ -34,7 +34,7 @@ from typing import Any
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 from safetensors import safe_open
 
-from hf_attention_zoo.hub.checkpoint_folder import TOKEN, read_json, require_folder
+from hf_attention_zoo.folders.checkpoint_folder import TOKEN, read_json, require_folder
 from hf_attention_zoo.hub.language_codes import check_language_code, language_name
 from hf_attention_zoo.hub.task_wording import wording_of
 from hf_attention_zoo.registry import get_architecture

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from hf_attention_zoo.folders.checkpoint_folder import check_checkpoint, published_files, read_json
 from hf_attention_zoo.hub.cards import build_card, generated_name
-from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint, published_files, read_json
 from hf_attention_zoo.registry import get_architecture
 
 PACKAGE = __name__.split(".")[0]

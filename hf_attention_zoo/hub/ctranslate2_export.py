@@ -159,7 +159,7 @@ def export_ctranslate2(
     """
     from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
 
-    from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint, new_folder
+    from hf_attention_zoo.folders.checkpoint_folder import check_checkpoint, new_folder
 
     require_ctranslate2()
     source, target = check_checkpoint(folder), new_folder(out)

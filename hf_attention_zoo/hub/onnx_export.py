@@ -125,7 +125,7 @@ def export_onnx(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -> 
     """
     from transformers import AutoConfig
 
-    from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint, copy_files, new_folder, published_files
+    from hf_attention_zoo.folders.checkpoint_folder import check_checkpoint, copy_files, new_folder, published_files
 
     require("onnx", "onnxscript")
     source, target = check_checkpoint(folder), new_folder(out)

@@ -58,7 +58,7 @@ def load_text_model(folder: Path, config: Any) -> Any:
     Raises:
         ValueError: weights are missing.
     """
-    from hf_attention_zoo.evaluation.saved_model import auto_class_of
+    from hf_attention_zoo.folders.saved_model import auto_class_of
 
     auto = auto_class_of(config)
     if auto == "AutoModel" and config.model_type == "bert2018":

@@ -8,8 +8,8 @@ from pathlib import Path
 from huggingface_hub import CommitOperationAdd, HfApi, get_token, is_offline_mode
 from huggingface_hub.errors import HfHubHTTPError
 
+from hf_attention_zoo.folders.checkpoint_folder import check_checkpoint, check_no_secrets, published_files
 from hf_attention_zoo.hub.cards import build_card, generated_name, write_card
-from hf_attention_zoo.hub.checkpoint_folder import check_checkpoint, check_no_secrets, published_files
 from hf_attention_zoo.hub.code_export import export_with_code
 
 TRANSPORT_ERRORS = HfHubHTTPError.__bases__

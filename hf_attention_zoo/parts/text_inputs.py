@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from hf_attention_zoo.attention.packing import is_recorded
-from hf_attention_zoo.recurrent.seq2seq_inputs import one_of
+from hf_attention_zoo.parts.model_inputs import one_of
 
 
 def text_shape(input_ids: Tensor | None, inputs_embeds: Tensor | None) -> tuple[int, int]:

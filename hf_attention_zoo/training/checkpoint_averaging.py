@@ -163,7 +163,7 @@ def write_average(run: str | Path, out: str | Path, last: int) -> Path:
     """
     from safetensors.torch import save_file
 
-    from hf_attention_zoo.hub.checkpoint_folder import copy_files, new_folder, published_files
+    from hf_attention_zoo.folders.checkpoint_folder import copy_files, new_folder, published_files
 
     chosen, target = last_checkpoints(run, last), new_folder(out)
     weights = average_weights(chosen)

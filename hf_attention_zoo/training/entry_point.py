@@ -18,7 +18,9 @@ from typing import Any
 from transformers import AutoTokenizer, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerCallback
 
+from hf_attention_zoo.folders.run_facts import changed_fields, describe_hardware, versions
 from hf_attention_zoo.registry import get_architecture
+from hf_attention_zoo.tasks.table import TrainingTask, task_class
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.given_model import check_plan, check_tokenizer, check_vocabulary, load_given
 from hf_attention_zoo.training.output_folder import (
@@ -29,9 +31,7 @@ from hf_attention_zoo.training.output_folder import (
     where_to_resume,
     write_json,
 )
-from hf_attention_zoo.training.run_facts import changed_fields, describe_hardware, versions
 from hf_attention_zoo.training.run_plan import RunPlan
-from hf_attention_zoo.training.task_table import TrainingTask, task_class
 from hf_attention_zoo.training.zoo_trainer import PatienceOverParts, QuietProgress, StopOnRequest, ZooTrainer
 
 

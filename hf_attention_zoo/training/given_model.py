@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import transformers
 from transformers import AutoConfig, AutoTokenizer
 
-from hf_attention_zoo.evaluation.saved_model import check_folder, saved_auto_class
+from hf_attention_zoo.folders.saved_model import check_folder, saved_auto_class
 from hf_attention_zoo.registry import Architecture, list_architectures
-from hf_attention_zoo.training.task_table import TrainingTask
+from hf_attention_zoo.tasks.table import TrainingTask
 
 if TYPE_CHECKING:
     from hf_attention_zoo.training.run_plan import RunPlan

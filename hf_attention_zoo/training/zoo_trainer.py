@@ -34,8 +34,8 @@ from transformers.trainer_pt_utils import get_length_grouped_indices
 from transformers.trainer_utils import EvalLoopOutput, has_length
 
 from hf_attention_zoo.data.token_budget import TokenBudgetBatchSampler, pair_lengths
-from hf_attention_zoo.evaluation.likelihood import sentence_nll
-from hf_attention_zoo.recurrent.seq2seq_inputs import up_to_last_label
+from hf_attention_zoo.metrics.likelihood import sentence_nll
+from hf_attention_zoo.parts.model_inputs import up_to_last_label
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.checkpoint_averaging import AverageLastCheckpoints
 from hf_attention_zoo.training.halving_schedule import halving_factor

@@ -18,9 +18,9 @@ from benchmark_parts import processor_rounds
 from torch import Tensor, nn
 
 from hf_attention_zoo import ELMoForPreTraining, ELMoModel, get_architecture
+from hf_attention_zoo.losses.sampled_softmax import sampled_cross_entropy
 from hf_attention_zoo.models.elmo import layers_bilm
 from hf_attention_zoo.models.elmo.layers_elmo import distinct_rows
-from hf_attention_zoo.recurrent.sampled_softmax import sampled_cross_entropy
 from hf_attention_zoo.tokenization.word_character_tokenizer import character_row
 
 SIZES: dict[str, dict[str, int]] = {

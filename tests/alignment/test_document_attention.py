@@ -14,7 +14,7 @@ import torch
 
 import hf_attention_zoo
 from hf_attention_zoo import DocumentAttention, HANConfig, HANForSequenceClassification, HierarchicalTokenizer
-from hf_attention_zoo.alignment.document_attention import align_documents
+from hf_attention_zoo.alignment.results.document_attention import align_documents
 
 TEXTS = ["It was <b>good</b> & cheap. Really good!", "", "이 영화는 좋았다. $5 정말? 네.", "Bad."]
 

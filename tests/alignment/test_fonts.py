@@ -10,7 +10,7 @@ from hypothesis import given, strategies
 from matplotlib import font_manager
 from matplotlib.ft2font import FT2Font
 
-from hf_attention_zoo.alignment.fonts import DrawableLabel, drawable_labels, installed_font_files, romanised
+from hf_attention_zoo.alignment.drawing.fonts import DrawableLabel, drawable_labels, installed_font_files, romanised
 
 DEJAVU = str(font_manager.findfont("DejaVu Sans"))
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from hf_attention_zoo import TranslationTokenizer, align, get_architecture
-from hf_attention_zoo.alignment.aligned import Alignment
-from hf_attention_zoo.alignment.head_alignment import HeadAlignment
+from hf_attention_zoo.alignment.results.aligned import Alignment
+from hf_attention_zoo.alignment.results.head_alignment import HeadAlignment
 
 TEXTS = ["das haus ist gross", "katze", "ein kleines haus ist gross"]
 

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from hf_attention_zoo import HopAttention, TextTokenizer, align, get_architecture
-from hf_attention_zoo.alignment.hop_attention import AttendedText
-from hf_attention_zoo.evaluation.hop_redundancy import hop_redundancy, measure_redundancy
+from hf_attention_zoo.alignment.results.hop_attention import AttendedText
+from hf_attention_zoo.alignment.results.hop_redundancy import hop_redundancy, measure_redundancy
 
 TEXTS = ["A white dog, runs & <b>barks</b>.", "dog", "흰 개가 달린다", ""]
 

@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 
 from hf_attention_zoo import PictureAttention, align
-from hf_attention_zoo.alignment.picture_upsampling import upsample
+from hf_attention_zoo.alignment.drawing.picture_upsampling import upsample
 
 
 @pytest.mark.parametrize("num_beams", [1, 4])
@@ -116,7 +116,7 @@ def test_it_is_drawn_written_and_read_back(tmp_path: Path) -> None:
 
 
 def test_the_brightest_place_is_where_the_weight_is() -> None:
-    from hf_attention_zoo.alignment.picture_attention_plot import panel_pictures
+    from hf_attention_zoo.alignment.drawing.picture_attention_plot import panel_pictures
 
     weights = np.zeros((1, 4, 4), dtype=np.float32)
     weights[0, 1, 3] = 1.0

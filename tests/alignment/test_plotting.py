@@ -89,7 +89,7 @@ def test_a_users_dark_style_does_not_reach_the_picture(tmp_path: Path) -> None:
 def test_drawing_loads_neither_pyplot_nor_a_window_system(tmp_path: Path) -> None:
     script = (
         "import sys\n"
-        "from hf_attention_zoo.alignment.aligned import Alignment\n"
+        "from hf_attention_zoo.alignment.results.aligned import Alignment\n"
         "assert 'matplotlib' not in sys.modules\n"
         f"Alignment(['a'], ['b'], [[1.0]]).plot({str(tmp_path / 'a.png')!r})\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"

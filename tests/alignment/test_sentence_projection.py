@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from hf_attention_zoo import TranslationTokenizer, get_architecture
-from hf_attention_zoo.alignment.sentence_projection import (
+from hf_attention_zoo.alignment.results.sentence_projection import (
     models_with_vectors,
     principal_plane,
     project_sentences,

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from hf_attention_zoo import BERT2018Tokenizer, GPT2018Tokenizer, align, get_architecture
-from hf_attention_zoo.alignment.aligned import Alignment
-from hf_attention_zoo.alignment.head_alignment import HeadAlignment
+from hf_attention_zoo.alignment.results.aligned import Alignment
+from hf_attention_zoo.alignment.results.head_alignment import HeadAlignment
 from hf_attention_zoo.cli.command import main
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "models"))

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from hf_attention_zoo import align
-from hf_attention_zoo.alignment.word_links import word_at, word_links
+from hf_attention_zoo.alignment.results.word_links import word_at, word_links
 from hf_attention_zoo.cli.write_links import main
-from hf_attention_zoo.evaluation.alignment_error_rate import main as score_links
-from hf_attention_zoo.evaluation.alignment_error_rate import read_links, strongest_links
+from hf_attention_zoo.metrics.alignment_error_rate import main as score_links
+from hf_attention_zoo.metrics.alignment_error_rate import read_links, strongest_links
 
 CARDS = Path(__file__).parents[2] / "model_cards"
 SOURCES = ["das haus ist gross", "die katze, die katze!", "  ein  kleines haus ", "die Katze schla\u0308ft nicht"]

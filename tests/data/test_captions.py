@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hf_attention_zoo.data.captions import load_captions
-from hf_attention_zoo.data.grid_pictures import make_grid_picture, write_grid_pictures
+from hf_attention_zoo.tasks.captions.grid_pictures import make_grid_picture, write_grid_pictures
+from hf_attention_zoo.tasks.captions.rows import load_captions
 
 
 def folder_of(path: Path, rows: list[dict[str, Any]], *, packed: bool = True, archive: bool = True) -> Path:

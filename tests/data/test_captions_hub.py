@@ -13,7 +13,7 @@ from datasets import Dataset, DatasetDict, Features, Value
 from datasets.exceptions import DatasetNotFoundError
 from PIL import Image
 
-from hf_attention_zoo.data.captions import load_captions
+from hf_attention_zoo.tasks.captions.rows import load_captions
 
 TEXTS = {"en": Value("string"), "ko": datasets.List(Value("string"))}
 

@@ -5,7 +5,7 @@ import torch
 from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
-from hf_attention_zoo.data import Seq2SeqCollator
+from hf_attention_zoo.data.collating import Seq2SeqCollator
 
 ROWS = [
     {"input_ids": [5, 6, 3], "attention_mask": [1, 1, 1], "labels": [7, 3], "source": "text"},

@@ -16,9 +16,9 @@ from hf_attention_zoo import (
     SelfAttentiveForSequenceClassification,
     get_architecture,
 )
+from hf_attention_zoo.alignment.results.context_neighbours import NeighbourIndex, neighbour_table, static_neighbours
 from hf_attention_zoo.cli.command import main
 from hf_attention_zoo.data.contextual_vectors import COMPUTING, ContextualCollator, ContextualVectors
-from hf_attention_zoo.evaluation.context_neighbours import NeighbourIndex, neighbour_table, static_neighbours
 from hf_attention_zoo.tokenization.word_character_tokenizer import WordCharacterTokenizer
 
 TEXTS = ["The play was good .", "They play in the garden .", "", "A good garden ."]

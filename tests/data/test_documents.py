@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hf_attention_zoo.data.documents import DocumentSource, read_documents, split_sentences
+from hf_attention_zoo.tasks.running_text.rows import DocumentSource, read_documents, split_sentences
 
 
 def test_an_embedded_sample_gives_documents_of_sentences() -> None:

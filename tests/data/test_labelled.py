@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hf_attention_zoo.data import load_labelled
 from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL, label_info_of, understand_labels
+from hf_attention_zoo.tasks.labels.rows import load_labelled
 
 
 def write_lines(path: Path, rows: list[dict]) -> Path:

@@ -4,7 +4,7 @@ import datasets
 import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 
-from hf_attention_zoo.data.labelled import load_labelled
+from hf_attention_zoo.tasks.labels.rows import load_labelled
 
 
 @pytest.fixture

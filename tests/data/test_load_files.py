@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 from datasets import DatasetDict, IterableDatasetDict
 
-from hf_attention_zoo.data import load_data
+from hf_attention_zoo.tasks.translation.rows import load_data
 
 PAIRS = [
     {"source": "Das Haus ist groß.", "target": "The house is big."},

@@ -5,7 +5,7 @@ import pytest
 from datasets import Dataset, DatasetDict, Features, Value
 from datasets.exceptions import DatasetNotFoundError
 
-from hf_attention_zoo.data import load_data
+from hf_attention_zoo.tasks.translation.rows import load_data
 
 PAIRS = [{"de": "Hallo Welt", "en": "Hello world"}, {"de": "", "en": "empty"}, {"de": "ja", "en": "yes of course"}]
 

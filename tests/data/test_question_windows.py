@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from transformers import BertTokenizer
 
-from hf_attention_zoo.data.question_windows import answer_positions, question_windows
-from hf_attention_zoo.evaluation.span_search import best_spans, null_probability
 from hf_attention_zoo.registry import get_architecture
+from hf_attention_zoo.tasks.questions.examples import answer_positions, question_windows
+from hf_attention_zoo.tasks.questions.span_search import best_spans, null_probability
 
 CONTEXT = "Łódź is a city.  In 1820 it had 767 inhabitants; 서울은 한국의 수도이다, and naïve cafés stayed—open."
 QUESTION = "How many inhabitants had Łódź in 1820?"

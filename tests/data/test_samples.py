@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hf_attention_zoo.data import get_sample, list_samples, load_data, load_labelled
-from hf_attention_zoo.data.samples import EMBEDDED
+from hf_attention_zoo.data.samples import EMBEDDED, get_sample, list_samples
+from hf_attention_zoo.tasks.labels.rows import load_labelled
+from hf_attention_zoo.tasks.translation.rows import load_data
 
 ROOT = Path(__file__).parents[2]
 NAMES = [sample.name for sample in list_samples()]

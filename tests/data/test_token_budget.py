@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
-from hf_attention_zoo.data import TokenBudgetBatchSampler, pair_lengths
+from hf_attention_zoo.data.token_budget import TokenBudgetBatchSampler, pair_lengths
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*longer than max_tokens.*:UserWarning")
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hf_attention_zoo.data import token_store
-from hf_attention_zoo.data.token_store import build_token_store
+from hf_attention_zoo.tasks.running_text import token_store
+from hf_attention_zoo.tasks.running_text.token_store import build_token_store
 
 DOCUMENTS = [["a bb", "", "ccc d e"], [], [""], ["f"] * 7, ["", "gg h", ""], ["iii"]]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_attention_zoo.evaluation.alignment_error_rate import (
+from hf_attention_zoo.metrics.alignment_error_rate import (
     alignment_error_rate,
     main,
     read_links,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hf_attention_zoo.evaluation.answer_scoring import answer_scores, best_null_threshold, exact_match, word_f1
-from hf_attention_zoo.evaluation.tag_scoring import entities, entity_f1, most_frequent_tags, tag_scores
+from hf_attention_zoo.metrics.answer_scoring import answer_scores, best_null_threshold, exact_match, word_f1
+from hf_attention_zoo.metrics.tag_scoring import entities, entity_f1, most_frequent_tags, tag_scores
 
 
 def test_case_marks_and_articles_do_not_count() -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hf_attention_zoo.evaluation.bundled_metrics import list_metrics, load_metric
-from hf_attention_zoo.evaluation.scoring import corpus_bleu, corpus_chrf
+from hf_attention_zoo.metrics.bundled_metrics import list_metrics, load_metric
+from hf_attention_zoo.metrics.scoring import corpus_bleu, corpus_chrf
 
 HYPOTHESES, REFERENCES = ["the cat sat on the mat"], ["the cat sat on a mat"]
 

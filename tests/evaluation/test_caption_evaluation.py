@@ -10,13 +10,13 @@ import datasets
 import pytest
 import torch
 
-from hf_attention_zoo.alignment.picture_attention import align_pictures
-from hf_attention_zoo.data.captions import load_captions
-from hf_attention_zoo.evaluation.caption_evaluation import caption_likelihood, evaluate_captioner
-from hf_attention_zoo.evaluation.likelihood import sentence_nll
-from hf_attention_zoo.evaluation.pointing_accuracy import pointing_accuracy
+from hf_attention_zoo.alignment.results.picture_attention import align_pictures
 from hf_attention_zoo.images.feature_cache import write_features
 from hf_attention_zoo.images.small_convolutions import SmallConvolutions
+from hf_attention_zoo.metrics.likelihood import sentence_nll
+from hf_attention_zoo.tasks.captions.evaluation import caption_likelihood, evaluate_captioner
+from hf_attention_zoo.tasks.captions.pointing_accuracy import pointing_accuracy
+from hf_attention_zoo.tasks.captions.rows import load_captions
 
 REFERENCES = [["a red square"], ["a", "a blue circle and a red bar", "a bar"], ["a red bar", "a square"]]
 

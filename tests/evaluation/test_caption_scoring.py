@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hf_attention_zoo.alignment.picture_attention import PictureAttention
-from hf_attention_zoo.evaluation.caption_scoring import caption_scores, cider, exact_matches, meteor, tokens_of
-from hf_attention_zoo.evaluation.pointing_accuracy import points_at
+from hf_attention_zoo.alignment.results.picture_attention import PictureAttention
+from hf_attention_zoo.metrics.caption_scoring import caption_scores, cider, exact_matches, meteor, tokens_of
+from hf_attention_zoo.tasks.captions.pointing_accuracy import points_at
 
 CAPTIONS = ["a man rides a brown horse on the beach", "two dogs play in the snow", "a red bus stands at the stop"]
 REFERENCES = [

@@ -8,14 +8,14 @@ import pytest
 import sacrebleu
 import torch
 
-from hf_attention_zoo.evaluation.checkpoint_evaluation import (
+from hf_attention_zoo.seq2seq.translating import translate
+from hf_attention_zoo.tasks.translation.evaluation import (
     decoding_settings,
     evaluate_checkpoint,
     load_checkpoint,
     main,
     summary,
 )
-from hf_attention_zoo.generation.translating import translate
 
 
 def test_the_metrics_file_has_everything_a_card_reads(saved_folder: Path, pair_file: Path, tmp_path: Path) -> None:

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL
-from hf_attention_zoo.evaluation.label_baselines import cosine_logits, majority_logits, tfidf_logits
-from hf_attention_zoo.evaluation.label_scoring import (
+from hf_attention_zoo.metrics.label_scoring import (
     class_scores,
     confusion_matrix,
     mean_loss,
@@ -13,6 +12,7 @@ from hf_attention_zoo.evaluation.label_scoring import (
     score_classes,
     score_numbers,
 )
+from hf_attention_zoo.tasks.labels.baselines import cosine_logits, majority_logits, tfidf_logits
 
 GENERATOR = np.random.default_rng(0)
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from hf_attention_zoo.evaluation.likelihood import sentence_nll
+from hf_attention_zoo.metrics.likelihood import sentence_nll
 
 
 def test_each_sentence_gets_its_sum_and_its_count() -> None:

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from hf_attention_zoo.evaluation.ngram_perplexity import NGramModel, _discounts
+from hf_attention_zoo.metrics.ngram_perplexity import NGramModel, _discounts
 
 TEXTS = [np.array(row) for row in ([1, 2, 3, 1, 2, 4, 1, 2], [3, 1, 2, 3, 3], [4, 0, 1, 1, 2, 0, 3, 1, 2, 4], [2])]
 VOCABULARY = 6

@@ -8,7 +8,7 @@ import torch
 
 from hf_attention_zoo import TranslationTokenizer, get_architecture, list_architectures, score
 from hf_attention_zoo.cli.command import main
-from hf_attention_zoo.evaluation.phrase_scoring import unknown_words
+from hf_attention_zoo.tasks.translation.phrase_scoring import unknown_words
 
 SEQ2SEQ = "AutoModelForSeq2SeqLM"
 SOURCES = ["ein haus", "", "die katze und der hund schläft nicht", "das haus", "ein haus"]

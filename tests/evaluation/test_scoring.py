@@ -3,8 +3,8 @@
 import pytest
 import sacrebleu
 
-from hf_attention_zoo.evaluation import scoring
-from hf_attention_zoo.evaluation.scoring import (
+from hf_attention_zoo.metrics import scoring
+from hf_attention_zoo.metrics.scoring import (
     bleu_by_source_length,
     bleu_tokenizer,
     copy_baseline,

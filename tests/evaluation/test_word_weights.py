@@ -11,8 +11,13 @@ import pytest
 import torch
 
 from hf_attention_zoo import HANConfig, HANForSequenceClassification, HierarchicalTokenizer
+from hf_attention_zoo.alignment.results.word_weights import (
+    inner_pieces,
+    measure_word_weights,
+    places_of,
+    rank_correlation,
+)
 from hf_attention_zoo.cli.command import main
-from hf_attention_zoo.evaluation.word_weights import inner_pieces, measure_word_weights, places_of, rank_correlation
 
 TEXTS = ["it was good. good food", "it was bad", "good", "really good 영화!", "nothing here", "a good, good day. bad"]
 LABELS = [1, 0, 1, 2, 0, 1]

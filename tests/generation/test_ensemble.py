@@ -11,12 +11,12 @@ import torch
 from transformers import LogitsProcessorList
 
 from hf_attention_zoo import RNNsearchConfig, RNNsearchForConditionalGeneration
-from hf_attention_zoo.generation.ensemble import TranslationEnsemble, combined
-from hf_attention_zoo.generation.unknown_words import check_can_replace
 from hf_attention_zoo.models.luong.configuration_luong import LuongConfig
 from hf_attention_zoo.models.luong.modeling_luong import LuongForConditionalGeneration
 from hf_attention_zoo.models.seq2seq_lstm.configuration_seq2seq_lstm import Seq2SeqLSTMConfig
 from hf_attention_zoo.models.seq2seq_lstm.modeling_seq2seq_lstm import Seq2SeqLSTMForConditionalGeneration
+from hf_attention_zoo.seq2seq.ensemble import TranslationEnsemble, combined
+from hf_attention_zoo.seq2seq.unknown_words import check_can_replace
 
 SIZES = {"vocab_size": 14, "decoder_vocab_size": 11, "embedding_size": 5, "hidden_size": 6}
 SOURCES = {

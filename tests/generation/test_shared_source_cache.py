@@ -5,7 +5,7 @@ import torch
 from transformers import DynamicCache, EncoderDecoderCache
 
 from hf_attention_zoo import Transformer2017Config, Transformer2017ForConditionalGeneration
-from hf_attention_zoo.generation.shared_source_cache import GrowingLayer, SharedSourceCache
+from hf_attention_zoo.seq2seq.shared_source_cache import GrowingLayer, SharedSourceCache
 
 
 def small_model() -> Transformer2017ForConditionalGeneration:

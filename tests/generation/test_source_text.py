@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies
 
 from hf_attention_zoo import TranslationTokenizer
-from hf_attention_zoo.generation.source_text import (
+from hf_attention_zoo.seq2seq.source_text import (
     SourceSentence,
     checked_texts,
     encode_sources,

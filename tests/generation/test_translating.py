@@ -5,7 +5,7 @@ import torch
 from transformers import GenerationConfig, T5Config, T5ForConditionalGeneration
 
 from hf_attention_zoo import translate
-from hf_attention_zoo.generation.forced_attention import cross_attention, evaluation_mode
+from hf_attention_zoo.seq2seq.forced_attention import cross_attention, evaluation_mode
 
 TEXTS = ["das haus ist gross", "", "katze", "ein kleines haus , die katze !", "haus " * 60]
 

@@ -7,8 +7,8 @@ import torch
 from transformers import pipeline
 
 from hf_attention_zoo import TranslationTokenizer, align, get_architecture, translate
-from hf_attention_zoo.generation.source_text import SourceSentence, encode_sources
-from hf_attention_zoo.generation.unknown_words import decode_replacing_unknown, load_dictionary
+from hf_attention_zoo.seq2seq.source_text import SourceSentence, encode_sources
+from hf_attention_zoo.seq2seq.unknown_words import decode_replacing_unknown, load_dictionary
 
 UNK, EOS = 1, 3
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from hf_attention_zoo import ShowAttendTellConfig, ShowAttendTellForConditionalGeneration
+from hf_attention_zoo.folders.run_facts import versions
 from hf_attention_zoo.hub.cards import build_card
-from hf_attention_zoo.training.run_facts import versions
 
 
 def scores(bleu4: float, cider: float) -> dict[str, float]:

@@ -1,7 +1,6 @@
 """The export with code: what loads without the package, and which code cannot be exported."""
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -245,9 +244,3 @@ def test_imports_that_cannot_be_flattened_raise_with_module_and_line(
 def test_only_the_module_name_changes_in_an_import() -> None:
     text = "x = 'é'; from a.b.c import c, d  # from a.b.c\n"
     assert rewrite_imports(text, {"a.b.c": "c"}) == "x = 'é'; from .c import c, d  # from a.b.c\n"
-
-
-def test_module_names_of_the_package_are_unique() -> None:
-    root = Path(sys.modules["hf_attention_zoo"].__file__ or "").parent
-    names = [path.name for path in root.rglob("*.py") if path.name != "__init__.py" and "metrics" not in path.parts]
-    assert sorted(names) == sorted(set(names)), os.linesep.join(sorted(names))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from loopback_hub import TOKEN, LoopbackHub
 
-from hf_attention_zoo.evaluation.saved_model import saved_auto_class
+from hf_attention_zoo.folders.saved_model import saved_auto_class
 from hf_attention_zoo.hub.code_export import export_with_code
 from hf_attention_zoo.hub.publishing import publish
 

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from hf_attention_zoo.parsing.bracket_scores import BracketScores, brackets, score_trees
-from hf_attention_zoo.parsing.bracket_trees import Tree, read_trees
-from hf_attention_zoo.parsing.linearising import linearise, restore
-from hf_attention_zoo.parsing.tree_grammar import sample_trees
+from hf_attention_zoo.tasks.parsing.bracket_scores import BracketScores, brackets, score_trees
+from hf_attention_zoo.tasks.parsing.bracket_trees import Tree, read_trees
+from hf_attention_zoo.tasks.parsing.linearising import linearise, restore
+from hf_attention_zoo.tasks.parsing.tree_grammar import sample_trees
 
 
 def tree(text: str) -> Tree:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hf_attention_zoo.parsing.bracket_trees import Tree, clean, escaped, read_tree_files, read_trees, surface
+from hf_attention_zoo.tasks.parsing.bracket_trees import Tree, clean, escaped, read_tree_files, read_trees, surface
 
 PENN = """
 ( (S

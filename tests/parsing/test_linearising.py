@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_attention_zoo.parsing.bracket_trees import Tree, read_trees
-from hf_attention_zoo.parsing.linearising import STYLES, RestoredTree, linearise, restore
-from hf_attention_zoo.parsing.tree_grammar import sample_trees
+from hf_attention_zoo.tasks.parsing.bracket_trees import Tree, read_trees
+from hf_attention_zoo.tasks.parsing.linearising import STYLES, RestoredTree, linearise, restore
+from hf_attention_zoo.tasks.parsing.tree_grammar import sample_trees
 
 
 def tree(text: str) -> Tree:

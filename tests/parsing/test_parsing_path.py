@@ -9,9 +9,9 @@ from transformers import AutoTokenizer
 
 from hf_attention_zoo import TranslationTokenizer
 from hf_attention_zoo.cli.command import main
-from hf_attention_zoo.evaluation.checkpoint_evaluation import load_checkpoint
-from hf_attention_zoo.parsing.bracket_trees import read_tree_files
-from hf_attention_zoo.parsing.parse_sentences import parse, tree_symbols
+from hf_attention_zoo.tasks.parsing.bracket_trees import read_tree_files
+from hf_attention_zoo.tasks.parsing.parse_sentences import parse, tree_symbols
+from hf_attention_zoo.tasks.translation.evaluation import load_checkpoint
 
 Captured = pytest.CaptureFixture[str]
 

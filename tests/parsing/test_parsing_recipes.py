@@ -7,8 +7,8 @@ import pytest
 
 from hf_attention_zoo import get_architecture
 from hf_attention_zoo.cli.command import main
-from hf_attention_zoo.evaluation.checkpoint_evaluation import load_checkpoint
-from hf_attention_zoo.parsing.parse_sentences import parse
+from hf_attention_zoo.tasks.parsing.parse_sentences import parse
+from hf_attention_zoo.tasks.translation.evaluation import load_checkpoint
 
 ROW = get_architecture("transformer2017")
 

@@ -11,7 +11,7 @@ import torch
 from transformers import pipeline
 from transformers.pipelines import base
 
-from hf_attention_zoo.pipelines.ragged_documents import pad_documents
+from hf_attention_zoo.tasks.labels.pipeline import pad_documents
 
 TEXTS = [
     "It was good. Really good!",

@@ -10,9 +10,9 @@ import pytest
 import torch
 from transformers import pipeline
 
-from hf_attention_zoo.evaluation.question_evaluation import answer_questions
-from hf_attention_zoo.pipelines.question_pipeline import whole_words
 from hf_attention_zoo.registry import get_architecture
+from hf_attention_zoo.tasks.questions.evaluation import answer_questions
+from hf_attention_zoo.tasks.questions.pipeline import whole_words
 
 CONTEXT = "Anna sees the dog. Bert hunts the cat. Carla likes the horse. " * 3 + "서울은 한국의 수도이다."
 QUESTIONS = ["who sees the dog ?", "who hunts the cat ?", "서울은 ?"]

@@ -20,8 +20,8 @@ from transformers import (
 )
 
 import hf_attention_zoo
-from hf_attention_zoo.pipelines.registration import register_pipelines
-from hf_attention_zoo.pipelines.translation_pipeline import TranslationPipeline
+from hf_attention_zoo.tasks.pipelines import register_pipelines
+from hf_attention_zoo.tasks.translation.pipeline import TranslationPipeline
 
 TEXTS = ["das haus ist gross", "", "katze", "ein kleines haus , die katze !", "haus " * 80]
 LIMIT = {"max_new_tokens": 6}

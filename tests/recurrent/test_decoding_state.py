@@ -3,8 +3,8 @@
 import torch
 
 from hf_attention_zoo.recurrent.decoder_loop import unroll
-from hf_attention_zoo.recurrent.decoding_state import DecodingState
 from hf_attention_zoo.recurrent.readout import MaxoutReadout, maxout
+from hf_attention_zoo.seq2seq.decoding_state import DecodingState
 
 
 def state_of(sources: int = 2, width: int = 3) -> DecodingState:

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from hf_attention_zoo.recurrent import token_loss
-from hf_attention_zoo.recurrent.token_loss import summed_cross_entropy, summed_cross_entropy_reference
+from hf_attention_zoo.losses import token_loss
+from hf_attention_zoo.losses.token_loss import summed_cross_entropy, summed_cross_entropy_reference
 
 
 @pytest.mark.parametrize("rows", [0, 1, 7])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-from hf_attention_zoo.evaluation.caption_evaluation import build_parser
+from hf_attention_zoo.tasks.captions.evaluation import build_parser
 
 
 def test_the_recorded_command_has_every_choice_of_the_evaluation(load_script: Callable[[str], ModuleType]) -> None:

@@ -16,17 +16,21 @@ from training_runs import check_two_processes
 from transformers import AutoModelForPreTraining, AutoTokenizer
 
 from hf_attention_zoo import get_architecture
-from hf_attention_zoo.data.documents import DocumentSource
-from hf_attention_zoo.data.example_stream import Phase
 from hf_attention_zoo.models.elmo.configuration_elmo import ELMoConfig
 from hf_attention_zoo.models.elmo.modeling_elmo import ELMoForPreTraining
 from hf_attention_zoo.recurrent.projected_lstm import ProjectedState
+from hf_attention_zoo.tasks.running_text import bidirectional_words
+from hf_attention_zoo.tasks.running_text.bidirectional_words import (
+    BidirectionalWordsObjective,
+    WordCollator,
+    WordTable,
+)
+from hf_attention_zoo.tasks.running_text.carried_states import load_carried, save_carried
+from hf_attention_zoo.tasks.running_text.command import main
+from hf_attention_zoo.tasks.running_text.examples import Phase
+from hf_attention_zoo.tasks.running_text.rows import DocumentSource
 from hf_attention_zoo.tokenization.word_character_tokenizer import WordCharacterTokenizer
-from hf_attention_zoo.training import bidirectional_words
-from hf_attention_zoo.training.bidirectional_words import BidirectionalWordsObjective, WordCollator, WordTable
-from hf_attention_zoo.training.carried_states import load_carried, save_carried
 from hf_attention_zoo.training.optimizers import optimizer_class
-from hf_attention_zoo.training.pretraining_entry import main
 
 DOCUMENTS = [
     ["The cat sat on the mat .", "It was a good mat .", "Nobody else sat there ."],

@@ -15,19 +15,19 @@ from training_runs import check_two_processes
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
 from hf_attention_zoo.cli.command import main
-from hf_attention_zoo.data.captions import load_captions
-from hf_attention_zoo.data.grid_pictures import write_grid_pictures
 from hf_attention_zoo.images import efficientnet_lite0
 from hf_attention_zoo.images.efficientnet_lite0 import EfficientNetLite0
 from hf_attention_zoo.images.feature_cache import write_features
 from hf_attention_zoo.images.picture_processor import PictureProcessor
-from hf_attention_zoo.training.caption_examples import (
+from hf_attention_zoo.tasks.captions.examples import (
     CaptionCollator,
     CaptionExamples,
     FittedPictures,
     fitted_pictures,
 )
-from hf_attention_zoo.training.caption_task import CaptionMetrics
+from hf_attention_zoo.tasks.captions.grid_pictures import write_grid_pictures
+from hf_attention_zoo.tasks.captions.rows import load_captions
+from hf_attention_zoo.tasks.captions.training import CaptionMetrics
 from hf_attention_zoo.training.entry_point import run_training
 from hf_attention_zoo.training.optimizers import GravesRMSProp
 from hf_attention_zoo.training.run_plan import parse_run

@@ -14,14 +14,14 @@ import torch
 from training_runs import check_two_processes, losses, train
 from transformers import AutoConfig, AutoModel, AutoTokenizer, pipeline
 
-from hf_attention_zoo.data.question_windows import question_windows
-from hf_attention_zoo.evaluation import question_evaluation
-from hf_attention_zoo.evaluation.choice_evaluation import evaluate_chooser
-from hf_attention_zoo.evaluation.label_evaluation import evaluate_classifier
-from hf_attention_zoo.evaluation.question_evaluation import evaluate_answerer, summary
-from hf_attention_zoo.evaluation.tag_evaluation import evaluate_tagger, predict_tags
 from hf_attention_zoo.registry import get_architecture
-from hf_attention_zoo.training.question_task import QuestionTask
+from hf_attention_zoo.tasks.choices.evaluation import evaluate_chooser
+from hf_attention_zoo.tasks.labels.evaluation import evaluate_classifier
+from hf_attention_zoo.tasks.questions import evaluation as question_evaluation
+from hf_attention_zoo.tasks.questions.evaluation import evaluate_answerer, summary
+from hf_attention_zoo.tasks.questions.examples import question_windows
+from hf_attention_zoo.tasks.questions.training import QuestionTask
+from hf_attention_zoo.tasks.tags.evaluation import evaluate_tagger, predict_tags
 from hf_attention_zoo.training.zoo_trainer import ZooTrainer
 
 NOUNS, VERBS, NAMES = ("dog", "cat", "horse"), ("sees", "likes", "hunts"), ("Anna", "Bert", "Carla", "David")

@@ -13,9 +13,9 @@ from training_runs import train
 from transformers import AutoConfig, AutoModel, AutoTokenizer, BertConfig
 
 from hf_attention_zoo.registry import get_architecture
+from hf_attention_zoo.tasks.running_text.command import pretraining_plan
 from hf_attention_zoo.training.entry_point import run_training
 from hf_attention_zoo.training.given_model import load_given
-from hf_attention_zoo.training.pretraining_entry import pretraining_plan
 
 TEXTS = ["the dog sees Anna .", "a cat came , the horse went .", "Carla likes the dog ."]
 FLAGS = ["--recipe", "none", "--use_cpu", "True", "--disable_tqdm", "True", "--report_to", "none", "--max_steps", "1"]

@@ -12,7 +12,7 @@ import torch
 from training_runs import StopAt, check_two_processes, losses, train
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
-from hf_attention_zoo.evaluation.label_evaluation import evaluate_classifier, summary
+from hf_attention_zoo.tasks.labels.evaluation import evaluate_classifier, summary
 from hf_attention_zoo.training.output_folder import TrainingStopped
 
 SIZES = {
@@ -256,7 +256,7 @@ def test_evaluation_refuses_what_the_model_does_not_know(label_run: Arguments, t
 def test_the_evaluate_command_finds_out_what_the_folder_holds(
     label_run: Arguments, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hf_attention_zoo.evaluation.checkpoint_evaluation import main
+    from hf_attention_zoo.tasks.translation.evaluation import main
 
     train(label_run("--max_steps", "1"))
     answers = tmp_path / "answers.jsonl"

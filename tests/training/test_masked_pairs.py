@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from hf_attention_zoo.data.documents import DocumentSource
-from hf_attention_zoo.data.example_stream import Phase
 from hf_attention_zoo.registry import get_architecture
-from hf_attention_zoo.training.masked_pairs import MaskedPairsObjective, MaskedPairStream, cut_to_fit
+from hf_attention_zoo.tasks.running_text.examples import Phase
+from hf_attention_zoo.tasks.running_text.masked_pairs import MaskedPairsObjective, MaskedPairStream, cut_to_fit
+from hf_attention_zoo.tasks.running_text.rows import DocumentSource
 
 ROW = get_architecture("bert2018")
 SOURCE = DocumentSource("lm_debian", split="validation", limit=150)

@@ -8,12 +8,12 @@ import pytest
 from training_runs import StopAt, check_two_processes, losses, without_dropout
 from transformers import AutoModelForCausalLM, AutoModelForPreTraining, AutoTokenizer, pipeline
 
-from hf_attention_zoo.data.documents import read_documents
-from hf_attention_zoo.evaluation.language_evaluation import evaluate_language, summary
 from hf_attention_zoo.registry import get_architecture
+from hf_attention_zoo.tasks.running_text.command import pretraining_plan
+from hf_attention_zoo.tasks.running_text.evaluation import evaluate_language, summary
+from hf_attention_zoo.tasks.running_text.rows import read_documents
 from hf_attention_zoo.training.entry_point import TrainingResult, run_training
 from hf_attention_zoo.training.output_folder import TrainingStopped
-from hf_attention_zoo.training.pretraining_entry import pretraining_plan
 
 Arguments = Callable[..., list[str]]
 SIZES = [

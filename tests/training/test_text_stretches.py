@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from torch.utils.data import DataLoader
 
-from hf_attention_zoo.data.documents import DocumentSource
-from hf_attention_zoo.data.example_stream import Phase
 from hf_attention_zoo.registry import get_architecture
-from hf_attention_zoo.training.text_stretches import TextStretchesObjective, perplexities
+from hf_attention_zoo.tasks.running_text.examples import Phase
+from hf_attention_zoo.tasks.running_text.rows import DocumentSource
+from hf_attention_zoo.tasks.running_text.text_stretches import TextStretchesObjective, perplexities
 
 ROW = get_architecture("gpt2018")
 SOURCE = DocumentSource("lm_debian", split="validation", limit=60)

@@ -37,6 +37,7 @@ from transformers.modeling_outputs import (
 )
 from transformers.utils import can_return_tuple
 
+from hf_attention_zoo.losses.classification_loss import classification_loss
 from hf_attention_zoo.models.bert2018.configuration_bert2018 import BERT2018Config
 from hf_attention_zoo.models.bert2018.layers_bert2018 import (
     BERT2018Embeddings,
@@ -45,6 +46,7 @@ from hf_attention_zoo.models.bert2018.layers_bert2018 import (
     WordTransform,
     bert_layer,
 )
+from hf_attention_zoo.parts.model_inputs import label_loss
 from hf_attention_zoo.parts.post_norm_layers import by_rows, packing_for
 from hf_attention_zoo.parts.text_inputs import (
     check_positions,
@@ -54,8 +56,6 @@ from hf_attention_zoo.parts.text_inputs import (
     token_order,
     wanted_outputs,
 )
-from hf_attention_zoo.recurrent.classification_loss import classification_loss
-from hf_attention_zoo.recurrent.seq2seq_inputs import label_loss
 
 TIED = {"lm_head.weight": "model.embeddings.embed_tokens.weight"}
 

@@ -29,6 +29,9 @@ from transformers import initialization as init
 from transformers.modeling_outputs import ModelOutput, SequenceClassifierOutput, TokenClassifierOutput
 from transformers.utils import can_return_tuple
 
+from hf_attention_zoo.losses.classification_loss import classification_loss
+from hf_attention_zoo.losses.sampled_softmax import sampled_cross_entropy
+from hf_attention_zoo.losses.token_loss import IGNORED, labels_outside, summed_cross_entropy
 from hf_attention_zoo.models.elmo.configuration_elmo import ELMoConfig
 from hf_attention_zoo.models.elmo.layers_bilm import BidirectionalLM, Reading
 from hf_attention_zoo.models.elmo.layers_elmo import (
@@ -39,12 +42,9 @@ from hf_attention_zoo.models.elmo.layers_elmo import (
     scattered,
     with_end,
 )
+from hf_attention_zoo.parts.model_inputs import label_loss
 from hf_attention_zoo.recurrent.bidirectional_lstm import BidirectionalLSTM
-from hf_attention_zoo.recurrent.classification_loss import classification_loss
 from hf_attention_zoo.recurrent.projected_lstm import ProjectedLSTM
-from hf_attention_zoo.recurrent.sampled_softmax import sampled_cross_entropy
-from hf_attention_zoo.recurrent.seq2seq_inputs import label_loss
-from hf_attention_zoo.recurrent.token_loss import IGNORED, labels_outside, summed_cross_entropy
 
 EPSILONS = {"bilm": 1e-12, "allennlp": 1e-13}
 

@@ -32,8 +32,10 @@ from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils import can_return_tuple
 from transformers.utils.deprecation import deprecate_kwarg
 
+from hf_attention_zoo.losses.classification_loss import classification_loss
 from hf_attention_zoo.models.gpt2018.configuration_gpt2018 import GPT2018Config
 from hf_attention_zoo.models.gpt2018.layers_gpt2018 import auxiliary_loss, both_orders, gpt_layer
+from hf_attention_zoo.parts.model_inputs import label_loss
 from hf_attention_zoo.parts.post_norm_layers import by_rows, packing_for
 from hf_attention_zoo.parts.text_inputs import (
     check_positions,
@@ -45,8 +47,6 @@ from hf_attention_zoo.parts.text_inputs import (
     wanted_outputs,
 )
 from hf_attention_zoo.parts.token_table import token_table
-from hf_attention_zoo.recurrent.classification_loss import classification_loss
-from hf_attention_zoo.recurrent.seq2seq_inputs import label_loss
 
 
 @dataclass

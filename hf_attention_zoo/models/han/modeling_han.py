@@ -28,14 +28,14 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling, SequenceCl
 from transformers.utils import can_return_tuple
 
 from hf_attention_zoo.attention.ragged_pooling import ContextVectorAttention, RaggedMax, RaggedMean
+from hf_attention_zoo.losses.classification_loss import classification_loss
 from hf_attention_zoo.models.han.configuration_han import HANConfig
+from hf_attention_zoo.parts.model_inputs import one_of
 from hf_attention_zoo.parts.text_inputs import wanted_outputs
 from hf_attention_zoo.parts.token_table import token_table
-from hf_attention_zoo.recurrent.classification_loss import classification_loss
 from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_
 from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 from hf_attention_zoo.recurrent.packed_reading import PackedBidirectionalEncoder, pack_rows
-from hf_attention_zoo.recurrent.seq2seq_inputs import one_of
 
 
 class HANPreTrainedModel(PreTrainedModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hf_attention_zoo.recurrent.small_recipes import small_recipes
+from hf_attention_zoo.seq2seq.small_recipes import small_recipes
 
 BIBTEX = """@inproceedings{luong2015effective,
   title     = {Effective Approaches to Attention-based Neural Machine Translation},

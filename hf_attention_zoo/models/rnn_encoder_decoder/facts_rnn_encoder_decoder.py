@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hf_attention_zoo.recurrent.small_recipes import small_recipes
+from hf_attention_zoo.seq2seq.small_recipes import small_recipes
 
 BIBTEX = """@inproceedings{cho2014learning,
   title     = {Learning Phrase Representations using {RNN} Encoder-Decoder for Statistical Machine Translation},

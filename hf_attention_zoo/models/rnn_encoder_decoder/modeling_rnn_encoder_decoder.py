@@ -31,17 +31,17 @@ from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqModelOutput
 from transformers.utils import can_return_tuple
 
-from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
 from hf_attention_zoo.models.rnn_encoder_decoder.configuration_rnn_encoder_decoder import RNNEncoderDecoderConfig
+from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, log_likelihood, one_of
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional import put_back, take
-from hf_attention_zoo.recurrent.decoding_state import DecodingState
-from hf_attention_zoo.recurrent.encoder_decoder import EncoderDecoderBody, TranslationHead, check_rows
 from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_
 from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 from hf_attention_zoo.recurrent.readout import MaxoutReadout
 from hf_attention_zoo.recurrent.reversing import check_something_is_read, plan_reading
-from hf_attention_zoo.recurrent.seq2seq_inputs import check_vectors, encoder_mask, log_likelihood, one_of
+from hf_attention_zoo.seq2seq.decoding_state import DecodingState
+from hf_attention_zoo.seq2seq.encoder_decoder import EncoderDecoderBody, TranslationHead, check_rows
+from hf_attention_zoo.seq2seq.zoo_generation import ZooGenerationMixin
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hf_attention_zoo.recurrent.small_recipes import adam, pieces
+from hf_attention_zoo.seq2seq.small_recipes import adam, pieces
 
 BIBTEX = """@inproceedings{bahdanau2015neural,
   title     = {Neural Machine Translation by Jointly Learning to Align and Translate},

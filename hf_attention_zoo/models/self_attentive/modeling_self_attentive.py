@@ -36,12 +36,12 @@ from hf_attention_zoo.attention.structured import (
     StructuredSelfAttention,
     hop_penalty,
 )
+from hf_attention_zoo.losses.classification_loss import classification_loss
 from hf_attention_zoo.models.self_attentive.configuration_self_attentive import SelfAttentiveConfig
+from hf_attention_zoo.parts.model_inputs import one_of
 from hf_attention_zoo.parts.text_inputs import wanted_outputs
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional_lstm import BidirectionalLSTM, DirectedLSTM
-from hf_attention_zoo.recurrent.classification_loss import classification_loss
-from hf_attention_zoo.recurrent.seq2seq_inputs import one_of
 
 logger = logging.get_logger(__name__)
 

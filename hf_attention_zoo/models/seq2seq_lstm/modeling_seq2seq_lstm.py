@@ -21,16 +21,16 @@ from transformers import PreTrainedModel
 from transformers.modeling_outputs import Seq2SeqModelOutput
 from transformers.utils import can_return_tuple
 
-from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
 from hf_attention_zoo.models.seq2seq_lstm.configuration_seq2seq_lstm import Seq2SeqLSTMConfig
+from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, one_of
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional import put_back, take
-from hf_attention_zoo.recurrent.decoding_state import DecodingState
-from hf_attention_zoo.recurrent.encoder_decoder import EncoderDecoderBody, EncoderStates, TranslationHead, check_rows
 from hf_attention_zoo.recurrent.reversing import check_something_is_read, ends_with_symbol, plan_reading
-from hf_attention_zoo.recurrent.seq2seq_inputs import check_vectors, encoder_mask, one_of
 from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM, split_layers
 from hf_attention_zoo.recurrent.uniform_initialisation import initialise_uniform_
+from hf_attention_zoo.seq2seq.decoding_state import DecodingState
+from hf_attention_zoo.seq2seq.encoder_decoder import EncoderDecoderBody, EncoderStates, TranslationHead, check_rows
+from hf_attention_zoo.seq2seq.zoo_generation import ZooGenerationMixin
 
 VectorPart = Literal["all", "top"]
 

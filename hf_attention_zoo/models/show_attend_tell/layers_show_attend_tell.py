@@ -21,9 +21,9 @@ from hf_attention_zoo.images.efficientnet_lite0 import EfficientNetLite0, pretra
 from hf_attention_zoo.images.small_convolutions import SmallConvolutions
 from hf_attention_zoo.images.vgg19 import VGG19Convolutions, pretrained_vgg19
 from hf_attention_zoo.models.show_attend_tell.configuration_show_attend_tell import ShowAttendTellConfig
+from hf_attention_zoo.parts.model_inputs import encoder_mask
 from hf_attention_zoo.recurrent.context_lstm import ContextLSTM
 from hf_attention_zoo.recurrent.gated_unit import orthogonal_blocks_
-from hf_attention_zoo.recurrent.seq2seq_inputs import encoder_mask
 
 
 @dataclass

@@ -29,7 +29,6 @@ from transformers.utils import can_return_tuple
 
 from hf_attention_zoo.attention.attention_base import AttendedSource, mix, open_mixture
 from hf_attention_zoo.attention.hard_attention import best_locations, draw_locations
-from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
 from hf_attention_zoo.models.show_attend_tell.configuration_show_attend_tell import ShowAttendTellConfig
 from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import (
     CaptionOutput,
@@ -45,15 +44,7 @@ from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import (
     real_regions,
     words_after_start,
 )
-from hf_attention_zoo.parts.text_inputs import wanted_outputs
-from hf_attention_zoo.parts.token_table import token_table
-from hf_attention_zoo.recurrent.context_lstm import ContextLSTM
-from hf_attention_zoo.recurrent.decoder_loop import State, unroll
-from hf_attention_zoo.recurrent.decoding_state import DecodingState
-from hf_attention_zoo.recurrent.deep_output import DeepOutput
-from hf_attention_zoo.recurrent.encoder_decoder import check_rows
-from hf_attention_zoo.recurrent.mean_initial_state import MeanInitialState
-from hf_attention_zoo.recurrent.seq2seq_inputs import (
+from hf_attention_zoo.parts.model_inputs import (
     check_target_mask,
     check_vectors,
     encoder_mask,
@@ -62,7 +53,16 @@ from hf_attention_zoo.recurrent.seq2seq_inputs import (
     one_of,
     shift_right,
 )
+from hf_attention_zoo.parts.text_inputs import wanted_outputs
+from hf_attention_zoo.parts.token_table import token_table
+from hf_attention_zoo.recurrent.context_lstm import ContextLSTM
+from hf_attention_zoo.recurrent.decoder_loop import State, unroll
+from hf_attention_zoo.recurrent.deep_output import DeepOutput
+from hf_attention_zoo.recurrent.mean_initial_state import MeanInitialState
 from hf_attention_zoo.recurrent.weight_tape import WeightTape, step_linear
+from hf_attention_zoo.seq2seq.decoding_state import DecodingState
+from hf_attention_zoo.seq2seq.encoder_decoder import check_rows
+from hf_attention_zoo.seq2seq.zoo_generation import ZooGenerationMixin
 
 
 class ShowAttendTellPreTrainedModel(PreTrainedModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hf_attention_zoo.models.transformer2017.parsing_recipes import AS_THE_PAPER_TRAINS, PARSING_RECIPES
-from hf_attention_zoo.recurrent.small_recipes import small_recipes
+from hf_attention_zoo.seq2seq.small_recipes import small_recipes
 
 BIBTEX = """@inproceedings{vaswani2017attention,
   title     = {Attention Is All You Need},

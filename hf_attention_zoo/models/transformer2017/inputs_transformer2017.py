@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from transformers.utils.generic import is_flash_attention_requested
 
+from hf_attention_zoo.parts.model_inputs import check_vectors
 from hf_attention_zoo.parts.text_inputs import with_kernel
-from hf_attention_zoo.recurrent.seq2seq_inputs import check_vectors
-from hf_attention_zoo.recurrent.two_vocabularies import TwoVocabularies
+from hf_attention_zoo.seq2seq.two_vocabularies import TwoVocabularies
 
 
 class SharedTable(TwoVocabularies):

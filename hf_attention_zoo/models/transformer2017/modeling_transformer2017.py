@@ -36,8 +36,6 @@ from transformers.utils.deprecation import deprecate_kwarg
 
 from hf_attention_zoo.attention.packing import Packing
 from hf_attention_zoo.attention.positions import Positions
-from hf_attention_zoo.generation.shared_source_cache import SharedSourceCache
-from hf_attention_zoo.generation.zoo_generation import ZooGenerationMixin
 from hf_attention_zoo.models.transformer2017.configuration_transformer2017 import Transformer2017Config
 from hf_attention_zoo.models.transformer2017.inputs_transformer2017 import (
     SharedTable,
@@ -46,16 +44,18 @@ from hf_attention_zoo.models.transformer2017.inputs_transformer2017 import (
     target_mask,
 )
 from hf_attention_zoo.models.transformer2017.layers_transformer2017 import DecoderLayer, EncoderLayer
-from hf_attention_zoo.parts.text_inputs import masking_config, token_order, wanted_outputs
-from hf_attention_zoo.parts.token_table import token_table
-from hf_attention_zoo.recurrent.encoder_decoder import TranslationHead, check_rows
-from hf_attention_zoo.recurrent.seq2seq_inputs import (
+from hf_attention_zoo.parts.model_inputs import (
     check_vectors,
     encoder_mask,
     label_loss,
     one_of,
     up_to_last_label,
 )
+from hf_attention_zoo.parts.text_inputs import masking_config, token_order, wanted_outputs
+from hf_attention_zoo.parts.token_table import token_table
+from hf_attention_zoo.seq2seq.encoder_decoder import TranslationHead, check_rows
+from hf_attention_zoo.seq2seq.shared_source_cache import SharedSourceCache
+from hf_attention_zoo.seq2seq.zoo_generation import ZooGenerationMixin
 
 
 class Transformer2017PreTrainedModel(PreTrainedModel):

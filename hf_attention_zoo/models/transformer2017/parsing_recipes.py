@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hf_attention_zoo.recurrent.small_recipes import adam
+from hf_attention_zoo.seq2seq.small_recipes import adam
 
 # Section 5.3 and 5.4, which every recipe of the paper has: Adam, its rate, smoothed labels and no clipping.
 AS_THE_PAPER_TRAINS: dict[str, Any] = {

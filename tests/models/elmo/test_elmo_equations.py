@@ -9,6 +9,7 @@ from elmo_cases import TEXTS, as_numpy, labels_of, made, tiny
 from elmo_reference import layers_of, mixed, negative_log_likelihoods
 from torch import Tensor, nn
 
+from hf_attention_zoo.losses.sampled_softmax import draw_words, log_expected_count, sampled_cross_entropy
 from hf_attention_zoo.models.elmo.layers_elmo import ScalarMix, normalised
 from hf_attention_zoo.models.elmo.modeling_elmo import (
     ELMoForPreTraining,
@@ -18,7 +19,6 @@ from hf_attention_zoo.models.elmo.modeling_elmo import (
 )
 from hf_attention_zoo.recurrent.packed_reading import pack_rows
 from hf_attention_zoo.recurrent.projected_lstm import ProjectedLSTMPair
-from hf_attention_zoo.recurrent.sampled_softmax import draw_words, log_expected_count, sampled_cross_entropy
 
 HEADS = (ELMoForSequenceClassification, ELMoForTokenClassification)
 

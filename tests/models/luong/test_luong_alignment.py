@@ -9,7 +9,7 @@ from small_luong import spread_luong
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from hf_attention_zoo import TranslationTokenizer, align
-from hf_attention_zoo.data.loading import load_data
+from hf_attention_zoo.tasks.translation.rows import load_data
 
 SOURCES = ["das haus ist sehr gross", "eine katze"]
 TARGETS = ["the house is very big", "a small cat"]

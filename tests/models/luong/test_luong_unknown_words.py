@@ -5,9 +5,9 @@ import torch
 from small_luong import spread_luong
 
 from hf_attention_zoo import TranslationTokenizer
-from hf_attention_zoo.generation.forced_attention import cross_attention
-from hf_attention_zoo.generation.source_text import encode_sources, pad_sources
-from hf_attention_zoo.generation.translating import decode_sequences
+from hf_attention_zoo.seq2seq.forced_attention import cross_attention
+from hf_attention_zoo.seq2seq.source_text import encode_sources, pad_sources
+from hf_attention_zoo.seq2seq.translating import decode_sequences
 
 SOURCES = ["das haus ist sehr gross", "eine kleine katze sieht das haus"]
 

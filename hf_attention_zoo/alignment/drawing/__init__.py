@@ -1,0 +1,1 @@
+"""How what a model looked at is drawn."""

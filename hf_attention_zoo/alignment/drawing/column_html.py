@@ -1,0 +1,58 @@
+"""Two columns of tokens joined by lines, as a page without script: one picture in SVG, every character escaped."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hf_attention_zoo.alignment.results.head_alignment import HeadAlignment
+
+HEIGHT, COLUMN, GAP = 22, 190, 260
+LEAST_WEIGHT = 0.02
+_STYLE = (
+    "body{font-family:system-ui,sans-serif;font-size:13px;color:#111;background:#fff}"
+    "line{stroke-width:2}line:hover{stroke-opacity:1!important;stroke-width:4}"
+)
+
+
+def colour_of(order: int) -> str:
+    """Hues that lie as far apart as their number allows for a few heads."""
+    return f"hsl({order * 137.5 % 360:.0f},65%,45%)"
+
+
+def columns_page(attention: HeadAlignment) -> str:
+    """The whole page: a line from every attending token to every token it attends to, coloured by head."""
+    left, right = attention.target_tokens, attention.source_tokens
+    height = HEIGHT * (max(len(left), len(right)) + 1)
+    parts = []
+    for order, number in enumerate(attention.heads):
+        for row, attending in enumerate(left):
+            for column, attended in enumerate(right):
+                weight = float(attention.weights[order, row, column])
+                if weight < LEAST_WEIGHT:
+                    continue
+                label = escape(f"head {number}: {attending} → {attended}  {weight:.3f}")
+                parts.append(
+                    f"<line x1='{COLUMN}' y1='{_middle(row)}' x2='{COLUMN + GAP}' y2='{_middle(column)}' "
+                    f"stroke='{colour_of(order)}' stroke-opacity='{min(1.0, weight):.3f}'>"
+                    f"<title>{label}</title></line>"
+                )
+    for row, token in enumerate(left):
+        parts.append(f"<text x='{COLUMN - 6}' y='{_middle(row) + 4}' text-anchor='end'>{escape(token)}</text>")
+    for column, token in enumerate(right):
+        parts.append(f"<text x='{COLUMN + GAP + 6}' y='{_middle(column) + 4}'>{escape(token)}</text>")
+    legend = " ".join(
+        f"<span style='color:{colour_of(order)}'>head {number}</span>" for order, number in enumerate(attention.heads)
+    )
+    title = escape(f"{attention.kind} attention, layer {attention.layer}: {attention.source_text}")
+    return (
+        f"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>{title}</title><style>{_STYLE}</style></head>"
+        f"<body><div>{title}</div><div>{legend}</div>"
+        f"<svg width='{2 * COLUMN + GAP}' height='{height}' xmlns='http://www.w3.org/2000/svg'>{''.join(parts)}</svg>"
+        "</body></html>\n"
+    )
+
+
+def _middle(place: int) -> int:
+    return HEIGHT * place + HEIGHT // 2

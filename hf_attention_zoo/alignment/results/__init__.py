@@ -1,0 +1,1 @@
+"""What a model looked at, as data."""

@@ -1,0 +1,144 @@
+"""One sentence pair and its alignment matrix, as a plain value that can be drawn, saved and read back.
+
+Shapes: S source tokens, T target tokens. Row t of the weights belongs to target token t (the paper's alpha_t) and says
+how much each source token contributed to the context vector from which that token was predicted, or, in models whose
+state has read the word before it attends (Luong's content-based scores), to the one after.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hf_attention_zoo.alignment.results.records import exact, read_fields, written
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Alignment:
+    """The attention of one translation, token by token, without padding.
+
+    Args:
+        source_tokens: S readable source tokens, end-of-sentence mark included where the tokenizer adds one.
+        target_tokens: T readable target tokens, end-of-sentence mark included where the search reached it.
+        weights: (T, S) array of attention weights; kept as float32 and read-only.
+        source_text: the sentence as it was given.
+        target_text: the translation as plain text.
+
+    Raises:
+        ValueError: the weights are no finite matrix of T rows and S columns, or a token is no string.
+    """
+
+    source_tokens: tuple[str, ...]
+    target_tokens: tuple[str, ...]
+    weights: np.ndarray
+    source_text: str = ""
+    target_text: str = ""
+
+    def __post_init__(self) -> None:
+        source, target = _token_tuple(self.source_tokens, "source"), _token_tuple(self.target_tokens, "target")
+        try:
+            weights = np.array(self.weights, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"weights must be a (target, source) matrix of numbers: {error}") from error
+        if weights.size == 0 and weights.ndim < 2:
+            weights = weights.reshape(len(target), len(source)) if not (target and source) else weights
+        if weights.shape != (len(target), len(source)):
+            raise ValueError(
+                f"weights have shape {weights.shape}, but there are {len(target)} target and {len(source)} source "
+                f"tokens: rows are target tokens and columns are source tokens"
+            )
+        if not np.isfinite(weights).all():
+            raise ValueError("weights contain NaN or infinity; an alignment needs finite numbers")
+        for name in ("source_text", "target_text"):
+            if not isinstance(getattr(self, name), str):
+                raise ValueError(f"{name} must be a string, got {type(getattr(self, name)).__name__}")
+        weights.flags.writeable = False
+        for name, value in (("source_tokens", source), ("target_tokens", target), ("weights", weights)):
+            object.__setattr__(self, name, value)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Alignment):
+            return NotImplemented
+        texts = ("source_tokens", "target_tokens", "source_text", "target_text")
+        return all(getattr(self, name) == getattr(other, name) for name in texts) and np.array_equal(
+            self.weights, other.weights
+        )
+
+    __hash__ = None  # holds an array
+
+    def __repr__(self) -> str:
+        rows, columns = self.weights.shape
+        return f"Alignment({self.source_text!r} -> {self.target_text!r}, weights {rows} x {columns})"
+
+    def best_sources(self) -> list[int]:
+        """For each target token the index of the source token with the largest weight (the first of equals)."""
+        return [int(row.argmax()) for row in self.weights] if self.source_tokens else []
+
+    def plot(self, path: str | PathLike[str] | None = None, **options: Any) -> "Figure":
+        """Draw the matrix as in figure 3 of Bahdanau et al. (2015): target words down, source words across the top.
+
+        White is 1, black is 0. Nothing global in matplotlib is changed and no display is needed.
+
+        Args:
+            path: file to write; its suffix (.png, .svg or .pdf) chooses the format. Missing folders are made.
+            options: `title` (a line above the picture), `cell_inches` and `dpi`, see `plot_alignment`.
+
+        Returns:
+            The matplotlib figure, written or not.
+
+        Raises:
+            ValueError: another suffix, or nothing to draw.
+        """
+        from hf_attention_zoo.alignment.drawing.plotting import plot_alignment
+
+        return plot_alignment(self, path, **options)
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """A self-contained page with the matrix; hovering over a cell shows its two tokens and its weight."""
+        from hf_attention_zoo.alignment.drawing.html_view import alignment_page
+
+        return written(alignment_page(self), path)
+
+    def _repr_html_(self) -> str:
+        from hf_attention_zoo.alignment.drawing.html_view import alignment_fragment
+
+        return alignment_fragment(self)
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """A JSON object with the five fields; `from_json` gives back an equal alignment, to the last bit."""
+        text = json.dumps(
+            {
+                "source_text": self.source_text,
+                "target_text": self.target_text,
+                "source_tokens": list(self.source_tokens),
+                "target_tokens": list(self.target_tokens),
+                "weights": [exact(row) for row in self.weights],
+            },
+            ensure_ascii=False,
+        )
+        return written(text, path, end="\n")
+
+    @classmethod
+    def from_json(cls, source: str | PathLike[str]) -> "Alignment":
+        """Read what `to_json` wrote.
+
+        Args:
+            source: the JSON text itself, or the path of a file that holds it.
+
+        Raises:
+            ValueError: the text is no JSON object with the five fields.
+        """
+        fields = ("source_tokens", "target_tokens", "weights", "source_text", "target_text")
+        return cls(**read_fields(source, fields, "an alignment", "; write it with to_json()"))
+
+
+def _token_tuple(tokens: Sequence[str], side: str) -> tuple[str, ...]:
+    if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
+        raise ValueError(f"{side}_tokens must be a list of strings, got {tokens!r:.80}")
+    return tuple(tokens)

@@ -1,0 +1,1 @@
+"""A saved folder: what it holds, which model it is, what it was made with."""

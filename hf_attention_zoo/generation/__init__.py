@@ -1,1 +1,0 @@
-"""What GenerationMixin lacks."""

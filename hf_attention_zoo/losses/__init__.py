@@ -1,0 +1,1 @@
+"""Losses from predictions and labels."""

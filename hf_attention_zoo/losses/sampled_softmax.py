@@ -1,0 +1,72 @@
+"""Cross entropy over a large vocabulary from a sample of its words (Jean et al. 2015; Jozefowicz et al. 2016).
+
+Each target is compared with K words that are drawn once for the batch, without repetition, from
+
+    q(w) = (log(w + 2) - log(w + 1)) / log(V + 1),
+
+which is log-uniform in the word's number: the vocabulary must be sorted by frequency. A word's expected count in the
+sample, 1 - (1 - q(w))^T for T draws, is taken off its score: s(w) = h . W_w + b_w - log E[count(w)]. A drawn word
+that is the target itself does not count.
+
+Shapes: N tokens, V words, K samples, H hidden size.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from hf_attention_zoo.losses.token_loss import IGNORED
+
+
+def draw_words(vocab_size: int, count: int, device: torch.device) -> tuple[Tensor, int]:
+    """`count` different words of the log-uniform distribution, (K), and how many draws that took.
+
+    Raises:
+        ValueError: if there are not more words than that.
+    """
+    if not 0 < count < vocab_size:
+        raise ValueError(
+            f"{count} sampled words of a vocabulary of {vocab_size}; sample fewer than it has (num_negative_samples "
+            "of the config)"
+        )
+    drawn = torch.empty(0, dtype=torch.long)
+    while True:
+        uniform = torch.rand(2 * count, dtype=torch.float64)
+        more = (torch.exp(uniform * math.log(vocab_size + 1)) - 1).long().clamp(max=vocab_size - 1)
+        drawn = torch.cat([drawn, more])
+        _, which = torch.unique(drawn, return_inverse=True)
+        seen = torch.full((int(which.max()) + 1,), len(drawn)).scatter_reduce_(
+            0, which, torch.arange(len(drawn)), reduce="amin"
+        )  # the first draw of each word
+        if len(seen) >= count:
+            first = seen.sort().values[:count]
+            return drawn[first].to(device), int(first[-1]) + 1
+
+
+def log_expected_count(words: Tensor, vocab_size: int, draws: int) -> Tensor:
+    """log(1 - (1 - q(w))^T) for words of any shape."""
+    words = words.double()
+    share = torch.log1p(1 / (words + 1)) / math.log(vocab_size + 1)  # q(w)
+    return torch.log(-torch.expm1(draws * torch.log1p(-share)))
+
+
+def sampled_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, count: int) -> Tensor:
+    """Sum of the sampled loss: (N, H), (V, H), (V), (N) -> (). Labels of -100 count nothing."""
+    real = labels != IGNORED
+    hidden, labels = hidden[real], labels[real]
+    if not len(labels):
+        return hidden.sum().float() * 0 + (weight[:0].sum() + bias[:0].sum()) * 0
+    sampled, draws = draw_words(len(weight), count, hidden.device)
+    rows = functional.embedding(torch.cat([labels, sampled]), weight)
+    offsets = bias[torch.cat([labels, sampled])]
+    offsets = offsets - log_expected_count(torch.cat([labels, sampled]), len(weight), draws).to(offsets.dtype)
+    count_labels = len(labels)
+    own = (hidden * rows[:count_labels]).sum(-1, keepdim=True) + offsets[:count_labels, None]  # (N, 1)
+    others = functional.linear(hidden, rows[count_labels:], offsets[count_labels:])  # (N, K)
+    others = others.masked_fill(labels[:, None] == sampled, -torch.inf)
+    logits = torch.cat([own, others], dim=1).float() if own.dtype != torch.float64 else torch.cat([own, others], 1)
+    return functional.cross_entropy(logits, torch.zeros_like(labels), reduction="sum")

@@ -1,0 +1,1 @@
+"""Scores from predictions and references alone."""

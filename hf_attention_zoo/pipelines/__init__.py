@@ -1,1 +1,0 @@
-"""Tasks that transformers v5 dropped."""

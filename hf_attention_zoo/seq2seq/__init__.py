@@ -1,0 +1,1 @@
+"""What encoder-decoders share: body, head, state, generation, text in and out."""

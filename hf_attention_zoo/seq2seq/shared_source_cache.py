@@ -1,0 +1,191 @@
+"""The cache of an encoder-decoder whose beams share their source.
+
+Generation in transformers copies a source's keys and values for every beam, and all rows of the cache whenever beams
+change places. Here the source's stand once, and moving beams moves only the rows that really change.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, EncoderDecoderCache
+
+from hf_attention_zoo.seq2seq.decoding_state import rows_of_sources
+
+
+class GrowingLayer(DynamicLayer):
+    """Keys and values in a buffer with room for more: a step writes one column, and moves the rows that move.
+
+    `keys` and `values` are views of the filled part. Where gradients are wanted it appends as its base class does.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._room: tuple[Tensor, Tensor] | None = None
+
+    def _fits(self) -> bool:
+        """Whether the filled part is still the beginning of the buffer (others may have put tensors in its place)."""
+        if self._room is None or self.keys.shape[0] != self._room[0].shape[0]:
+            return False
+        pairs = zip((self.keys, self.values), self._room, strict=True)
+        return all(filled.data_ptr() == room.data_ptr() for filled, room in pairs)
+
+    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        """Append (N, h, T, d) keys and values; returns all."""
+        if torch.is_grad_enabled() and (key_states.requires_grad or value_states.requires_grad):
+            self._room = None
+            return super().update(key_states, value_states)
+        begun = self.is_initialized and self.keys.numel() > 0
+        if not self.is_initialized:
+            self.lazy_initialization(key_states, value_states)
+        first = self.keys.shape[2] if begun else 0
+        last = first + key_states.shape[2]
+        if not begun or not self._fits() or last > self._room[0].shape[2]:
+            made = []
+            for states, filled in ((key_states, self.keys), (value_states, self.values)):
+                rows, heads, _, size = states.shape
+                room = states.new_empty(rows, heads, max(32, 2 * last), size)
+                if begun:
+                    room[:, :, :first] = filled
+                made.append(room)
+            self._room = (made[0], made[1])
+        self._room[0][:, :, first:last] = key_states
+        self._room[1][:, :, first:last] = value_states
+        self.keys, self.values = (room[:, :, :last] for room in self._room)
+        return self.keys, self.values
+
+    def move_rows(self, moved: Tensor, origins: Tensor) -> None:
+        """Row moved[i] becomes what row origins[i] was."""
+        if not self._fits():
+            order = torch.arange(self.keys.shape[0], device=self.keys.device)
+            order[moved] = origins.to(order.device)
+            self.reorder_cache(order)
+            return
+        for states in (self.keys, self.values):
+            states[moved.to(states.device)] = states.index_select(0, origins.to(states.device))
+
+    def reset(self) -> None:
+        super().reset()
+        self._room = None
+
+
+class SharedSourceCache(EncoderDecoderCache):
+    """An `EncoderDecoderCache` with B rows of source keys and values for B K rows of hypotheses.
+
+    Attributes:
+        source_mask: (B, S) bool, true at the source's tokens; set by the first pass through the decoder.
+    """
+
+    def __init__(self, *caches: Any) -> None:
+        super().__init__(*caches)
+        self.source_mask: Tensor | None = None
+
+    @classmethod
+    def new(cls, config: Any) -> SharedSourceCache:
+        """An empty one that grows."""
+        return cls.of(EncoderDecoderCache(DynamicCache(config=config), DynamicCache(config=config)))
+
+    @classmethod
+    def of(cls, cache: Cache) -> SharedSourceCache:
+        """The same keys and values in this form.
+
+        Raises:
+            ValueError: `cache` is not an encoder-decoder's.
+        """
+        if isinstance(cache, cls):
+            return cache
+        if not isinstance(cache, EncoderDecoderCache):
+            raise ValueError(
+                f"cache is a {type(cache).__name__}; an encoder-decoder wants an EncoderDecoderCache of two caches, "
+                "for the words written and for the source"
+            )
+        own = cache.self_attention_cache
+        empty = all(type(layer) is DynamicLayer and not layer.is_initialized for layer in own.layers)
+        if type(own) is DynamicCache and not own.offloading and empty:
+            own.layers = [GrowingLayer() for _ in own.layers]
+        shared = cls(own, cache.cross_attention_cache)
+        shared.is_updated = cache.is_updated
+        return shared
+
+    @property
+    def has_source(self) -> bool:
+        """Whether the source's keys and values are here, so that its states are not needed any more."""
+        return bool(self.is_updated) and all(self.is_updated.values())
+
+    @property
+    def rows(self) -> int:
+        """N = B K, 0 while empty."""
+        return _rows(self.self_attention_cache)
+
+    @property
+    def sources(self) -> int:
+        """B, 0 while empty."""
+        return _rows(self.cross_attention_cache)
+
+    @property
+    def hypotheses_per_source(self) -> int:
+        """K."""
+        return self.rows // self.sources if self.sources else 1
+
+    def reorder_cache(self, beam_idx: Tensor) -> None:
+        """Row i becomes what row beam_idx[i] was. Sources move only if a row leaves its source."""
+        if not self.rows:
+            return
+        rows = torch.arange(self.rows, device=beam_idx.device)
+        if torch.equal(beam_idx, rows):
+            return
+        width = self.hypotheses_per_source
+        if beam_idx.shape != rows.shape or not torch.equal(beam_idx // width, rows // width):
+            self._select_sources(beam_idx // width)
+        if beam_idx.shape != rows.shape:
+            self.self_attention_cache.reorder_cache(beam_idx)
+            return
+        moved = (beam_idx != rows).nonzero()[:, 0]
+        origins = beam_idx[moved]
+        for layer in self.self_attention_cache.layers:
+            if isinstance(layer, GrowingLayer):
+                layer.move_rows(moved, origins)
+            else:
+                layer.reorder_cache(beam_idx)
+
+    def batch_repeat_interleave(self, repeats: int) -> None:
+        """Each row becomes `repeats` rows of the same source."""
+        self.check_dynamic_cache(self.batch_repeat_interleave.__name__)
+        self.self_attention_cache.batch_repeat_interleave(repeats)
+
+    def batch_select_indices(self, indices: Tensor) -> None:
+        """Keep the rows `indices`."""
+        self.check_dynamic_cache(self.batch_select_indices.__name__)
+        rows = torch.arange(self.rows, device=indices.device)[indices]
+        self._select_sources(rows // self.hypotheses_per_source)
+        self.self_attention_cache.batch_select_indices(rows)
+
+    @property
+    def can_keep_sources(self) -> bool:
+        """Whether rows can leave: not from tensors of a fixed shape."""
+        caches = (self.self_attention_cache, self.cross_attention_cache)
+        return all(type(layer) in (DynamicLayer, GrowingLayer) for cache in caches for layer in cache.layers)
+
+    def keep_sources(self, sources: Tensor) -> None:
+        """Keep the sources of these numbers with all their hypotheses."""
+        rows = rows_of_sources(sources, self.hypotheses_per_source)
+        self._select_sources(sources)
+        self.self_attention_cache.batch_select_indices(rows)
+
+    def _select_sources(self, sources: Tensor) -> None:
+        self.cross_attention_cache.reorder_cache(sources)
+        if self.source_mask is not None:
+            self.source_mask = self.source_mask.index_select(0, sources.to(self.source_mask.device))
+
+    def reset(self) -> None:
+        super().reset()
+        self.source_mask = None
+
+
+def _rows(cache: Cache) -> int:
+    for layer in cache.layers:
+        if layer.is_initialized and layer.keys is not None and layer.keys.numel():
+            return layer.keys.shape[0]
+    return 0

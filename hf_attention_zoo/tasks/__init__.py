@@ -1,0 +1,1 @@
+"""One folder per task; `table.py` has a row for each."""

@@ -1,0 +1,141 @@
+"""Score a saved model that chooses among endings and write metrics.json: accuracy, beside simple guesses."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from hf_attention_zoo.data.task_rows import load_choices
+from hf_attention_zoo.evaluation.evaluation_command import (
+    add_common_flags,
+    base_metrics,
+    chosen_data,
+    run_command,
+)
+from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
+from hf_attention_zoo.metrics.answer_scoring import normal_answer
+from hf_attention_zoo.tasks.choices.examples import ChoiceCollator, encode_choices
+
+COLUMNS = ("context_column", "choices_column", "right_column")
+
+
+@torch.no_grad()
+def predict_choices(
+    model: Any, tokenizer: Any, contexts: Sequence[str], choices: Sequence[Sequence[str]], batch_size: int = 16
+) -> np.ndarray:
+    """Logits (N, C) of the endings of each context."""
+    rows, collate = encode_choices(tokenizer, contexts, choices), ChoiceCollator(tokenizer)
+    order = sorted(range(len(rows)), key=lambda number: -sum(map(len, rows[number]["input_ids"])))
+    found = np.zeros((len(rows), len(choices[0]) if len(rows) else 0), dtype=np.float32)
+    for first in range(0, len(order), batch_size):
+        numbers = order[first : first + batch_size]
+        batch = {name: value.to(model.device) for name, value in collate([rows[n] for n in numbers]).items()}
+        found[numbers] = model(**batch).logits.float().cpu().numpy()
+    return found
+
+
+def choice_scores(logits: np.ndarray, labels: Sequence[int]) -> dict[str, float]:
+    """Share of contexts whose right ending has the highest logit."""
+    return {"accuracy": float((logits.argmax(1) == np.asarray(labels)).mean())}
+
+
+def evaluate_chooser(
+    folder: str | Path,
+    *,
+    dataset: str | None = None,
+    split: str = "test",
+    dataset_config: str | None = None,
+    context_column: str | None = None,
+    choices_column: str | None = None,
+    right_column: str | None = None,
+    max_samples: int | None = None,
+    batch_size: int = 16,
+    baselines: bool = True,
+    output: str | Path | None = None,
+    predictions: str | Path | None = None,
+    command: str = "",
+) -> dict[str, Any]:
+    """Choose and score on a split; writes and returns the metrics.
+
+    Args:
+        folder: saved model with tokenizer.
+        dataset, split, ...: as for `load_choices`; without a dataset those of the training are taken.
+        max_samples: score only the first rows.
+        baselines: score chance and the ending that shares the most words with the context, too.
+        output: file to write, by default metrics.json in the folder.
+        predictions: file for the answers, a JSON line each.
+
+    Raises:
+        ValueError: no such folder, data set or split.
+    """
+    given = {
+        "dataset_config": dataset_config,
+        "context_column": context_column,
+        "choices_column": choices_column,
+        "right_column": right_column,
+    }
+    model, tokenizer, dataset, given = chosen_data(folder, dataset, given)
+    splits = load_choices(
+        dataset,
+        dataset_config=given["dataset_config"],
+        context=given["context_column"],
+        choices=given["choices_column"],
+        right=given["right_column"],
+        needed=[split],
+    )
+    rows = rows_of_split(splits, split, max_samples)
+    contexts, choices, labels = list(rows["context"]), list(rows["choices"]), list(rows["label"])
+    started = time.monotonic()
+    logits = predict_choices(model, tokenizer, contexts, choices, batch_size)
+    metrics = base_metrics("multiple-choice", model, dataset, split, len(rows), time.monotonic() - started, command)
+    metrics["results"]["accuracy"] = round(choice_scores(logits, labels)["accuracy"], 4)
+    if baselines:
+        metrics["baselines"]["chance"] = {"accuracy": round(1 / len(choices[0]), 4)}
+        shared = choice_scores(shared_words(contexts, choices), labels)
+        metrics["baselines"]["shared_words"] = {"accuracy": round(shared["accuracy"], 4)}
+    write_metrics(metrics, folder, output)
+    entries = (
+        {**row, "predicted": int(scores.argmax()), "logits": [round(float(s), 4) for s in scores]}
+        for row, scores in zip(rows, logits, strict=True)
+    )
+    write_predictions(predictions, entries)
+    return metrics
+
+
+def shared_words(contexts: Sequence[str], choices: Sequence[Sequence[str]]) -> np.ndarray:
+    """Share of each ending's words that the context has, (N, C)."""
+    table = np.zeros((len(contexts), len(choices[0])))
+    for number, (context, endings) in enumerate(zip(contexts, choices, strict=True)):
+        known = set(normal_answer(context).split())
+        for place, ending in enumerate(endings):
+            words = normal_answer(ending).split()
+            table[number, place] = sum(word in known for word in words) / max(1, len(words))
+    return table
+
+
+def summary(metrics: dict[str, Any]) -> str:
+    """The numbers as a person reads them."""
+    data, simple = metrics["dataset"], metrics["baselines"]
+    beside = "".join(f"   {name.replace('_', ' ')} {scores['accuracy']:.3f}" for name, scores in simple.items())
+    return (
+        f"{data['name']}, {data['split']} split, {data['rows']:,} contexts\n"
+        f"  accuracy  {metrics['results']['accuracy']:6.3f}{beside}"
+    )
+
+
+def build_parser(program: str) -> argparse.ArgumentParser:
+    """The flags of `attention-zoo evaluate` for models that choose."""
+    parser = argparse.ArgumentParser(prog=program, description="Score choices and write metrics.json.")
+    add_common_flags(parser, COLUMNS, batch_size=16)
+    return parser
+
+
+def main(argv: Sequence[str], program: str = "attention-zoo evaluate") -> int:
+    """The command line. Returns the exit code."""
+    return run_command(build_parser(program), evaluate_chooser, summary, argv, program)

@@ -1,0 +1,157 @@
+"""Score a pre-trained model on held-out running text and write metrics.json: perplexities, beside n-gram models.
+
+What is comparable is said by the objective of each architecture: next tokens of the same tokenizer with n-gram models
+and with each other; perplexities per word across tokenizers; hidden tokens only with hidden tokens.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hf_attention_zoo.evaluation.evaluation_command import base_metrics, chosen_data
+from hf_attention_zoo.evaluation.metrics_file import write_metrics
+from hf_attention_zoo.registry import get_architecture
+from hf_attention_zoo.tasks.running_text.objectives import objective_class
+from hf_attention_zoo.tasks.running_text.rows import DocumentSource
+from hf_attention_zoo.tasks.running_text.training import CorpusArguments
+from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
+
+
+def evaluate_language(
+    folder: str | Path,
+    *,
+    dataset: str | None = None,
+    split: str = "test",
+    dataset_config: str | None = None,
+    text_column: str | None = None,
+    text_documents: str | None = None,
+    language: str | None = None,
+    length: int | None = None,
+    max_documents: int | None = None,
+    baseline_documents: int | None = None,
+    batch_size: int = 16,
+    baselines: bool = True,
+    output: str | Path | None = None,
+    command: str = "",
+) -> dict[str, Any]:
+    """Perplexities and accuracies of a split of running text; writes and returns the metrics.
+
+    Args:
+        folder: saved model with tokenizer.
+        dataset, split, ...: as for `DocumentSource`; without a dataset those of the training are taken.
+        length: tokens of an example at most; by default as many as the longest that the model was trained on, where
+            its folder tells, else 128 or as many as it has positions.
+        max_documents: score only the first documents.
+        baseline_documents: n-gram models learn from so many documents at most.
+        baselines: score n-gram models of the training split, too.
+        output: file to write, by default metrics.json in the folder.
+
+    Raises:
+        ValueError: no such folder, data set, split or column, or an architecture that is not pre-trained.
+    """
+    given = {
+        "dataset_config": dataset_config,
+        "text_column": text_column,
+        "text_documents": text_documents,
+        "language": language,
+    }
+    model, tokenizer, dataset, given = chosen_data(folder, dataset, given)
+    row = get_architecture(model.config.model_type)
+    facts = read_json(Path(folder) / FACTS_FILE)
+    trained = facts.get("objective", {})
+    kind = objective_class(row)
+    settings = {**trained, **kind.settings_of(model)}
+    objective = kind(row, **{name: value for name, value in settings.items() if name != "name"})
+    named = {
+        "column": given["text_column"],
+        "text_documents": given["text_documents"],
+        "language": given["language"],
+        "dataset_config": given["dataset_config"],
+    }
+    options = {name: value for name, value in named.items() if value is not None}
+    held_out = DocumentSource(dataset, split=split, limit=max_documents, **options)
+    if text_column is not None:  # that of the training may be of other files
+        held_out.check_column()
+    longest = length or trained_length(facts)
+    if longest is None:
+        longest = min(128, getattr(model.config, "max_position_embeddings", None) or 128)
+    started = time.monotonic()
+    found = objective.evaluate(model, tokenizer, held_out, length=longest, batch_size=batch_size)
+    seconds = time.monotonic() - started
+    documents = sum(1 for _ in held_out)
+    metrics = base_metrics(objective.task, model, dataset, split, documents, seconds, command)
+    metrics["results"] |= {name: _rounded(value) for name, value in found.items()}
+    metrics["length"] = longest
+    training = DocumentSource(dataset, split="train", limit=baseline_documents, **options)
+    if baselines and split != "train" and training.has_split():
+        simpler = objective.baselines(tokenizer, training, held_out, length=longest)
+        metrics["baselines"] = {
+            name: {number: _rounded(value) for number, value in numbers.items()} for name, numbers in simpler.items()
+        }
+    write_metrics(metrics, folder, output)
+    return metrics
+
+
+def trained_length(facts: dict[str, Any]) -> int | None:
+    """Tokens of the longest example of a pre-training, from its training.json; None if that tells of none."""
+    if "objective" not in facts:
+        return None
+    arguments = facts.get("arguments", {})
+    return CorpusArguments(
+        **{name: arguments[name] for name in ("length", "second_length") if name in arguments}
+    ).longest()
+
+
+def _rounded(value: float) -> float | int:
+    return int(value) if float(value).is_integer() else round(float(value), 4)
+
+
+def summary(metrics: dict[str, Any]) -> str:
+    """The numbers as a person reads them."""
+    results, data = metrics["results"], metrics["dataset"]
+    lines = [f"{data['name']}, {data['split']} split, {data['rows']:,} documents, {metrics['length']} tokens at once"]
+    for name, value in results.items():
+        if "perplexity" in name or "accuracy" in name:
+            beside = "".join(
+                f"   {simple} {numbers[name]:.2f}"
+                for simple, numbers in metrics["baselines"].items()
+                if name in numbers
+            )
+            lines.append(f"  {name:<23} {value:9.3f}{beside}")
+    return "\n".join(lines)
+
+
+def build_parser(program: str) -> argparse.ArgumentParser:
+    """The flags of `attention-zoo evaluate` for pre-trained models."""
+    parser = argparse.ArgumentParser(
+        prog=program, description="Score a pre-trained model on running text and write metrics.json."
+    )
+    parser.add_argument("folder", help="folder of the model (or Hub id)")
+    parser.add_argument("--dataset", help="sample, file, folder or Hub id; default: what the model was trained on")
+    parser.add_argument("--dataset_config", "--dataset-config", help="configuration of a Hub data set")
+    parser.add_argument("--split", default="test")
+    parser.add_argument("--text_column", "--text-column")
+    parser.add_argument("--text_documents", "--text-documents")
+    parser.add_argument("--language")
+    parser.add_argument("--length", type=int, help="tokens of an example; default: the longest of the training")
+    parser.add_argument("--max_documents", "--max-documents", type=int, help="score only the first documents")
+    parser.add_argument(
+        "--baseline_documents", "--baseline-documents", type=int, help="n-gram models learn from at most so many"
+    )
+    parser.add_argument("--batch_size", "--batch-size", type=int, default=16)
+    parser.add_argument("--no_baselines", "--no-baselines", action="store_true", help="score the model alone")
+    parser.add_argument("--output", help="file for the metrics; default: metrics.json in the folder")
+    return parser
+
+
+def main(argv: Sequence[str], program: str = "attention-zoo evaluate") -> int:
+    """The command line. Returns the exit code."""
+    options = vars(build_parser(program).parse_args(argv))
+    options["baselines"] = not options.pop("no_baselines")
+    print(summary(evaluate_language(options.pop("folder"), command=f"{program} {shlex.join(argv)}", **options)))
+    return 0

@@ -1,0 +1,265 @@
+"""Pre-training on raw text as a training run: the same folder, the same resuming, the same files as any other."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import shutil
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hf_attention_zoo.registry import Architecture
+from hf_attention_zoo.tasks.running_text.carried_states import load_carried, save_carried
+from hf_attention_zoo.tasks.running_text.examples import ExampleStream, Phase
+from hf_attention_zoo.tasks.running_text.objectives import Objective, objective_class
+from hf_attention_zoo.tasks.running_text.rows import BLANK_LINE, WHOLE_FILE, DocumentSource
+from hf_attention_zoo.tasks.table import EncodedData, TrainingTask
+from hf_attention_zoo.training.fine_tuning import cut_at_positions
+from hf_attention_zoo.training.held_out_trainer import HeldOutTrainer
+from hf_attention_zoo.training.output_folder import read_json
+
+# Folder in the output folder for encoded text, unless another is named; it goes when the run is finished.
+CACHE_FOLDER = "encoded_text"
+
+
+@dataclass
+class CorpusArguments:
+    """Which text is read for pre-training, and in which lengths."""
+
+    dataset: str | None = field(
+        default=None, metadata={"help": "Embedded sample (lm_debian), file or folder of text, or Hub data set id."}
+    )
+    dataset_config: str | None = field(default=None, metadata={"help": "Configuration name of a Hub data set."})
+    train_file: str | None = field(
+        default=None, metadata={"help": "Training text in place of --dataset: .txt, JSON lines, CSV, TSV or Parquet."}
+    )
+    validation_file: str | None = field(default=None, metadata={"help": "Held-out text, same formats."})
+    text_column: str | None = field(
+        default=None, metadata={"help": "Column with the document: a text, its sentences, or paragraphs of sentences."}
+    )
+    text_documents: str = field(
+        default=BLANK_LINE,
+        metadata={
+            "help": "In .txt files, documents stand between blank lines, or each file is one.",
+            "choices": [BLANK_LINE, WHOLE_FILE],
+        },
+    )
+    language: str = field(default="en", metadata={"help": "Language code that guides the splitting into sentences."})
+    train_split: str = field(default="train", metadata={"help": "Name of the split that is trained on."})
+    validation_split: str = field(default="validation", metadata={"help": "Name of the split that is held out."})
+    held_out_documents: int = field(
+        default=0, metadata={"help": "Hold out the first N training documents where there is no validation text."}
+    )
+    max_train_documents: int | None = field(default=None, metadata={"help": "Use only the first N documents."})
+    max_eval_documents: int | None = field(default=None, metadata={"help": "Use only the first N held-out documents."})
+    tokenizer_documents: int = field(
+        default=1_000_000, metadata={"help": "At most this many documents are read to train the tokenizer."}
+    )
+    length: int = field(default=128, metadata={"help": "Tokens of an example at most."})
+    second_length: int | None = field(
+        default=None, metadata={"help": "Tokens of an example in a second phase, e.g. 512; none without."}
+    )
+    second_share: float = field(default=0.1, metadata={"help": "Share of the steps that the second phase has."})
+    cache_dir: str | None = field(
+        default=None,
+        metadata={"help": "Keep the encoded text in this folder, to be used again; default: for this run only."},
+    )
+
+    def source(self, split: str) -> DocumentSource | None:
+        """The documents of "train" or "validation"; None if there is no held-out text.
+
+        Raises:
+            ValueError: nothing to read was named.
+        """
+        training = split == "train"
+        named = self.train_file if training else self.validation_file
+        shared = {
+            "column": self.text_column,
+            "text_documents": self.text_documents,
+            "language": self.language,
+            "dataset_config": self.dataset_config,
+        }
+        limit = self.max_train_documents if training else self.max_eval_documents
+        if named is not None:
+            skip = self.held_out_documents if training and self.validation_file is None else 0
+            return DocumentSource(named, skip=skip, limit=limit, **shared)
+        place = self.dataset if self.dataset is not None else self.train_file
+        if place is None:
+            raise ValueError("which text? Give --dataset (a sample, a file, a folder or a Hub id) or --train_file")
+        if training:
+            skip = 0 if self._has_held_out_text() else self.held_out_documents
+            return DocumentSource(place, split=self.train_split, skip=skip, limit=limit, **shared)
+        if self._has_held_out_text():
+            return DocumentSource(place, split=self.validation_split, limit=limit, **shared)
+        if self.held_out_documents:
+            most = min(limit or self.held_out_documents, self.held_out_documents)
+            split_name = "train" if self.dataset is None else self.train_split
+            return DocumentSource(place, split=split_name, limit=most, **shared)
+        return None
+
+    def _has_held_out_text(self) -> bool:
+        if self.validation_file is not None:
+            return True
+        return self.dataset is not None and DocumentSource(self.dataset, split=self.validation_split).has_split()
+
+    def phases(self, steps: int, global_batch: int) -> list[Phase]:
+        """The lengths in their order and how many examples each but the last has.
+
+        Raises:
+            ValueError: lengths or shares that make no sense.
+        """
+        if self.length < 8 or (self.second_length is not None and self.second_length < 8):
+            raise ValueError(f"length={self.length}, second_length={self.second_length}: give at least 8 tokens")
+        if not 0 < self.second_share < 1:
+            raise ValueError(f"second_share={self.second_share}; it is a share of the steps, above 0 and below 1")
+        if self.second_length is None:
+            return [Phase(self.length)]
+        first = steps - math.ceil(self.second_share * steps)
+        return [Phase(self.length, first * global_batch), Phase(self.second_length)]
+
+    def longest(self) -> int:
+        """Tokens of the longest example."""
+        return max(self.length, self.second_length or 0)
+
+
+class PretrainingTask(TrainingTask):
+    """Raw text, the objective of the architecture, perplexities of held-out text."""
+
+    rows_said = "documents"
+
+    def __init__(self, plan: Any, row: Architecture) -> None:
+        super().__init__(plan, row)
+        self.objective: Objective = objective_class(row)(row, **plan.objective)
+        self.auto_class = self.objective.auto_class
+        self.shown = self.objective.shown
+
+    def load(self) -> tuple[DocumentSource, DocumentSource | None]:
+        args, data = self.plan.training, self.plan.data
+        if args.max_steps <= 0 and data.second_length is not None:
+            raise ValueError("two lengths share the steps of a run: say how many with --max_steps")
+        if args.max_tokens_per_batch is not None or args.pool_batches is not None:
+            raise ValueError("pre-training has batches of --per_device_train_batch_size; leave out sorted batches")
+        train = data.source("train")
+        validation = None if args.eval_strategy == "no" else data.source("validation")
+        if validation is None and args.eval_strategy != "no":
+            raise ValueError(
+                "there is no held-out text: name it with --validation_file or --validation_split, hold out the first "
+                "documents with --held_out_documents 500, or give --eval_strategy no"
+            )
+        train.check_column(*(() if validation is None else (validation,)))
+        if next(iter(train), None) is None:  # a wrong path or column shows here, too, before the tokenizer is trained
+            if train.skip:
+                raise ValueError(
+                    f"--held_out_documents {train.skip} holds out all documents, and nothing is left to train on; "
+                    "hold out fewer, or name held-out text with --validation_file"
+                )
+            raise ValueError("there is no document to train on; check the path, the split and the column")
+        return train, validation
+
+    def train_tokenizer(self, rows: DocumentSource) -> Any:
+        most = min(rows.limit or self.plan.data.tokenizer_documents, self.plan.data.tokenizer_documents)
+        return self.objective.train_tokenizer(dataclasses.replace(rows, limit=most), **self.plan.tokenizer)
+
+    def config_fields(self, tokenizer: Any) -> dict[str, Any]:
+        return self.objective.config_fields(tokenizer, self.plan.data.longest())
+
+    def prepare_model(self, model: Any, tokenizer: Any, rows: Any) -> None:
+        positions = getattr(model.config, "max_position_embeddings", None)
+        if positions is not None and positions < self.plan.data.longest():
+            more = "more --config.max_position_embeddings" if self.plan.model.model is None else "another --model"
+            raise ValueError(
+                f"examples have up to {self.plan.data.longest()} tokens, the model has {positions} positions; give a "
+                f"smaller --length or --second_length, or {more}"
+            )
+        self.objective.check_model(model.config)
+        # Nothing is cut here; who reads the finished folder cuts there.
+        cut_at_positions(tokenizer, model.config, self.plan)
+
+    def encode(self, train: DocumentSource, validation: DocumentSource | None, tokenizer: Any) -> EncodedData:
+        args, data = self.plan.training, self.plan.data
+        if validation is not None:
+            self.objective.check_held_out(tokenizer, validation, data.longest())
+        stream = self.objective.dataset(
+            train,
+            tokenizer,
+            seed=args.data_seed if args.data_seed is not None else args.seed,
+            batch_size=args.train_batch_size * args.world_size,  # processes share the batches of one
+            phases=data.phases(args.max_steps, global_batch(args)),
+            cache_dir=data.cache_dir or Path(args.output_dir) / CACHE_FOLDER,
+        )
+        if args.max_steps <= 0:
+            args.max_steps = self._steps(stream)
+        return EncodedData(stream, validation, kept={"tokens": getattr(stream, "store", None)})
+
+    def _steps(self, stream: Any) -> int:
+        """Updates of the wanted number of passes."""
+        args = self.plan.training
+        if not isinstance(stream, ExampleStream):
+            raise ValueError("say how long to train with --max_steps")
+        examples = sum(1 for _ in stream.descriptions(0, self.plan.data.length))
+        return max(1, math.ceil(args.num_train_epochs * examples / global_batch(args)))
+
+    def trainer(self, model: Any, data: EncodedData, tokenizer: Any, callbacks: list[Any]) -> PretrainingTrainer:
+        return PretrainingTrainer(
+            model=model,
+            args=self.plan.training,
+            train_dataset=data.train,
+            data_collator=self.objective.collator(tokenizer),
+            processing_class=tokenizer,
+            callbacks=callbacks,
+            held_out=None if data.validation is None else partial(self._evaluate, documents=data.validation),
+        )
+
+    def _evaluate(self, model: Any, tokenizer: Any, batch_size: int, documents: DocumentSource) -> dict[str, float]:
+        return self.objective.evaluate(
+            model, tokenizer, documents, length=self.plan.data.longest(), batch_size=batch_size
+        )
+
+    def finished(self) -> None:
+        if self.plan.data.cache_dir is None:
+            shutil.rmtree(Path(self.plan.training.output_dir) / CACHE_FOLDER, ignore_errors=True)
+
+    def facts(self, data: EncodedData, epochs: float) -> dict[str, Any]:
+        store = data.kept.get("tokens")
+        return {
+            "objective": {"name": type(self.objective).__name__, **self.objective.chosen},
+            "training_documents": getattr(store, "num_documents", None),
+            "training_tokens": getattr(store, "num_tokens", None),
+            "examples_seen": self.plan.training.max_steps * global_batch(self.plan.training),
+            "epochs": None,
+        }
+
+
+def global_batch(args: Any) -> int:
+    """Examples of an update, of all processes."""
+    return args.train_batch_size * args.gradient_accumulation_steps * args.world_size
+
+
+class PretrainingTrainer(HeldOutTrainer):
+    """Trainer on an endless stream.
+
+    A run that goes on passes over the batches that it has seen, as the Trainer does, but they are not made again.
+    What its rows carry from batch to batch is kept in the checkpoints.
+    """
+
+    def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
+        """As the Trainer's; a checkpoint is named by its folder."""
+        if isinstance(self.train_dataset, ExampleStream):
+            done = 0
+            if resume_from_checkpoint:
+                done = read_json(Path(resume_from_checkpoint) / "trainer_state.json").get("global_step", 0)
+            seen = done * global_batch(self.args)
+            if self.args.ignore_data_skip:
+                self.train_dataset.start_at(seen)
+            else:
+                self.train_dataset.stand_in_before(seen)
+        if resume_from_checkpoint:
+            load_carried(self.model, resume_from_checkpoint, self.args.process_index, self.args.world_size)
+        return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
+
+    def _save_rng_state(self, output_dir: str) -> None:
+        """Beside the random numbers of each process, what its rows carry: before a checkpoint counts as whole."""
+        super()._save_rng_state(output_dir)
+        save_carried(self.model, output_dir, self.args.process_index, self.args.world_size)

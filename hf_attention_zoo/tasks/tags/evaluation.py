@@ -1,0 +1,143 @@
+"""Score a saved tagger on a split and write metrics.json: accuracy and F1, beside each word's most frequent tag."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hf_attention_zoo.data.task_rows import load_tagged
+from hf_attention_zoo.evaluation.evaluation_command import (
+    add_common_flags,
+    base_metrics,
+    chosen_data,
+    run_command,
+)
+from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
+from hf_attention_zoo.metrics.tag_scoring import most_frequent_tags, tag_scores
+from hf_attention_zoo.tasks.tags.examples import first_pieces, fitting_parts, row_limit
+
+COLUMNS = ("words_column", "tags_column")
+
+
+@torch.no_grad()
+def predict_tags(
+    model: Any, tokenizer: Any, sentences: Sequence[Sequence[str]], batch_size: int = 32
+) -> list[list[int]]:
+    """The tag of each word of each sentence; -1 for a word of which no piece is left (white space alone)."""
+    limit = row_limit(tokenizer)
+    parts = [
+        (number, start, end)
+        for number, words in enumerate(sentences)
+        if words
+        for start, end in fitting_parts(tokenizer, words, limit)
+    ]
+    parts.sort(key=lambda part: part[1] - part[2])
+    found = [[-1] * len(words) for words in sentences]
+    for first in range(0, len(parts), batch_size):
+        chosen = parts[first : first + batch_size]
+        words = [list(sentences[number][start:end]) for number, start, end in chosen]
+        encoded = tokenizer(words, is_split_into_words=True, truncation=limit is not None)
+        names = [name for name in tokenizer.model_input_names if name in encoded]
+        columns = {name: encoded[name] for name in names}
+        batch = tokenizer.pad(columns, padding_side="right", return_tensors="pt")  # places count from the first piece
+        best = model(**batch.to(model.device)).logits.argmax(-1).tolist()
+        for row, (number, start, end) in enumerate(chosen):
+            for word, place in enumerate(first_pieces(encoded, row, end - start)):
+                if place is not None:
+                    found[number][start + word] = best[row][place]
+    return found
+
+
+def evaluate_tagger(
+    folder: str | Path,
+    *,
+    dataset: str | None = None,
+    split: str = "test",
+    dataset_config: str | None = None,
+    words_column: str | None = None,
+    tags_column: str | None = None,
+    max_samples: int | None = None,
+    batch_size: int = 32,
+    baselines: bool = True,
+    output: str | Path | None = None,
+    predictions: str | Path | None = None,
+    command: str = "",
+) -> dict[str, Any]:
+    """Tag and score a split; writes and returns the metrics.
+
+    Args:
+        folder: saved model with tokenizer.
+        dataset, split, ...: as for `load_tagged`; without a dataset those of the training are taken.
+        max_samples: score only the first sentences.
+        baselines: score each word's most frequent tag, too, if there is a training split.
+        output: file to write, by default metrics.json in the folder.
+        predictions: file for the answers, a JSON line each.
+
+    Raises:
+        ValueError: no such folder, data set or split, or tags that the model does not know.
+    """
+    given = {"dataset_config": dataset_config, "words_column": words_column, "tags_column": tags_column}
+    model, tokenizer, dataset, given = chosen_data(folder, dataset, given)
+    names = [model.config.id2label[number] for number in range(model.config.num_labels)]
+    splits, _ = load_tagged(
+        dataset,
+        dataset_config=given["dataset_config"],
+        words=given["words_column"],
+        tags=given["tags_column"],
+        tag_names=names,
+        needed=[split],
+    )
+    rows = rows_of_split(splits, split, max_samples)
+    words, tags = list(rows["words"]), list(rows["tags"])
+    started = time.monotonic()
+    predicted = predict_tags(model, tokenizer, words, batch_size)
+    seconds = time.monotonic() - started
+    metrics = base_metrics("token-classification", model, dataset, split, len(words), seconds, command)
+    metrics["results"] |= {name: round(value, 4) for name, value in tag_scores(predicted, tags, names).items()}
+    metrics["results"]["words"] = sum(map(len, words))
+    if baselines and split != "train" and "train" in splits:
+        usual = most_frequent_tags(splits["train"]["words"], splits["train"]["tags"])
+        guessed = [[usual.get(word, usual[""]) for word in row] for row in words]
+        metrics["baselines"]["most_frequent_tag"] = {
+            name: round(value, 4) for name, value in tag_scores(guessed, tags, names).items()
+        }
+    write_metrics(metrics, folder, output)
+    entries = (
+        {
+            "words": row,
+            "tags": [names[tag] for tag in right],
+            "predicted": [names[tag] if tag >= 0 else None for tag in guess],
+        }
+        for row, guess, right in zip(words, predicted, tags, strict=True)
+    )
+    write_predictions(predictions, entries)
+    return metrics
+
+
+def summary(metrics: dict[str, Any]) -> str:
+    """The numbers as a person reads them."""
+    results, data = metrics["results"], metrics["dataset"]
+    lines = [f"{data['name']}, {data['split']} split, {data['rows']:,} sentences, {results['words']:,} words"]
+    usual = metrics["baselines"].get("most_frequent_tag", {})
+    for name in ("accuracy", "macro_f1", "entity_f1"):
+        if name in results:
+            beside = f"   each word's most frequent tag {usual[name]:6.3f}" if name in usual else ""
+            lines.append(f"  {name:<9} {results[name]:6.3f}{beside}")
+    return "\n".join(lines)
+
+
+def build_parser(program: str) -> argparse.ArgumentParser:
+    """The flags of `attention-zoo evaluate` for taggers."""
+    parser = argparse.ArgumentParser(prog=program, description="Score a saved tagger and write metrics.json.")
+    add_common_flags(parser, COLUMNS)
+    return parser
+
+
+def main(argv: Sequence[str], program: str = "attention-zoo evaluate") -> int:
+    """The command line. Returns the exit code."""
+    return run_command(build_parser(program), evaluate_tagger, summary, argv, program)

@@ -1,0 +1,283 @@
+"""Score a saved translator on a split and write metrics.json: BLEU, chrF, perplexity, by length, beside plain copying.
+
+Translations are detokenised text and so are the references; the perplexity per token is that of the references, from
+the summed negative log likelihood without label smoothing. On several processes (`torchrun`) each sentence is
+translated and scored by exactly one of them.
+"""
+
+import argparse
+import math
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate.utils import gather_object
+from transformers import DataCollatorForSeq2Seq
+
+from hf_attention_zoo.data.samples import get_sample, is_sample
+from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split, write_metrics
+from hf_attention_zoo.folders.run_facts import describe_hardware, versions
+from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
+from hf_attention_zoo.metrics.likelihood import sentence_nll
+from hf_attention_zoo.metrics.scoring import bleu_by_source_length, copy_baseline, corpus_bleu, corpus_chrf
+from hf_attention_zoo.seq2seq.translating import translate
+from hf_attention_zoo.tasks.evaluators import evaluator_for
+from hf_attention_zoo.tasks.translation.rows import load_data
+from hf_attention_zoo.training.dotted_flags import split_dotted
+from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
+
+DECODING_FIELDS = (
+    "num_beams",
+    "length_penalty",
+    "gnmt_length_penalty",
+    "early_stopping",
+    "do_sample",
+    "max_length",
+    "max_new_tokens",
+    "max_length_beyond_source",
+    "no_repeat_ngram_size",
+    "repetition_penalty",
+)
+
+
+@torch.no_grad()
+def negative_log_likelihood(
+    model: Any, tokenizer: Any, sources: Sequence[str], targets: Sequence[str], batch_size: int = 64
+) -> tuple[float, int]:
+    """Summed negative log likelihood in nats of the targets given the sources, and the number of target tokens."""
+    collate = DataCollatorForSeq2Seq(tokenizer, model=model)
+    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
+    total, count = 0.0, 0
+    for start in range(0, len(order), batch_size):
+        rows = order[start : start + batch_size]
+        encoded = tokenizer([sources[i] for i in rows], text_target=[targets[i] for i in rows])
+        features = [
+            {name: encoded[name][k] for name in ("input_ids", "attention_mask", "labels")} for k in range(len(rows))
+        ]
+        batch = collate(features).to(model.device)
+        nll, tokens = sentence_nll(model(**batch).logits, batch["labels"])
+        total += nll.double().sum().item()
+        count += int(tokens.sum())
+    return total, count
+
+
+def decoding_settings(model: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """What the search was told, by the model's generation config and by this call."""
+    settings = {**model.generation_config.to_diff_dict(), **given}
+    if settings.get("max_length_beyond_source") is not None:  # it holds where the call gives no other limit
+        unused = "max_length" if not given.keys() & {"max_length", "max_new_tokens"} else "max_length_beyond_source"
+        settings.pop(unused, None)
+    shown = {name: settings[name] for name in DECODING_FIELDS if settings.get(name) is not None}
+    return {"num_beams": 1, **shown, **{name: value for name, value in given.items() if name not in shown}}
+
+
+def evaluate_checkpoint(
+    folder: str | Path,
+    *,
+    dataset: str | None = None,
+    split: str = "test",
+    dataset_config: str | None = None,
+    columns: dict[str, str] | None = None,
+    source_lang: str | None = None,
+    target_lang: str | None = None,
+    max_words: int | None = None,
+    max_samples: int | None = None,
+    batch_size: int = 32,
+    replace_unknown: bool = False,
+    tokenize: str | None = None,
+    output: str | Path | None = None,
+    translations: str | Path | None = None,
+    command: str = "",
+    **generate_kwargs: Any,
+) -> dict[str, Any]:
+    """Translate and score a split; writes and returns the metrics.
+
+    Args:
+        folder: saved model with tokenizer.
+        dataset, split, dataset_config, columns, source_lang, target_lang, max_words: as for `load_data`. Without a
+            dataset those of the training are taken (training.json), without languages the tokenizer's.
+        max_samples: score only the first sentences.
+        batch_size: sentences decoded at a time.
+        replace_unknown: see `translate`.
+        tokenize: a sacreBLEU tokeniser in place of the target language's.
+        output: file to write, by default metrics.json in the folder (for a Hub id nothing).
+        translations: file to write the translations to, one a line.
+        command: what to note as the command that was used.
+        generate_kwargs: decoding settings in place of the model's own.
+
+    Raises:
+        ValueError: no such folder, data set or split, or settings that `generate` does not know.
+    """
+    state = process_state()
+    model, tokenizer = load_checkpoint(folder)
+    trained = read_json(Path(folder) / FACTS_FILE).get("arguments", {})
+    if dataset is None:
+        dataset = trained.get("dataset")
+        if dataset is None:
+            raise ValueError("which data? Give --dataset (a sample, a file, a folder or a Hub id)")
+        dataset_config, max_words = (
+            dataset_config or trained.get("dataset_config"),
+            max_words or trained.get("max_words"),
+        )
+    source_lang = source_lang or getattr(tokenizer, "source_lang", None)
+    target_lang = target_lang or getattr(tokenizer, "target_lang", None)
+    splits = load_data(
+        dataset,
+        dataset_config=dataset_config,
+        columns=columns,
+        source_lang=source_lang,
+        target_lang=target_lang,
+        max_words=max_words,
+    )
+    pairs = rows_of_split(splits, split, max_samples)
+    sources, references = list(pairs["source"]), list(pairs["target"])
+
+    mine = range(state.process_index, len(sources), state.num_processes)
+    started = time.monotonic()
+    translated = translate(
+        model,
+        tokenizer,
+        [sources[i] for i in mine],
+        batch_size=batch_size,
+        replace_unknown=replace_unknown,
+        **generate_kwargs,
+    )
+    seconds = time.monotonic() - started
+    nll, tokens = negative_log_likelihood(
+        model, tokenizer, [sources[i] for i in mine], [references[i] for i in mine], batch_size
+    )
+    gathered = gather_object([(list(mine), translated, nll, tokens, seconds)])
+    hypotheses = {i: text for rows, parts, *_ in gathered for i, text in zip(rows, parts, strict=True)}
+    predictions = [hypotheses[i] for i in range(len(sources))]
+    nll, tokens = sum(part[2] for part in gathered), sum(part[3] for part in gathered)
+
+    bleu = corpus_bleu(predictions, references, language=target_lang, tokenize=tokenize)
+    chrf = corpus_chrf(predictions, references)
+    metrics = {
+        "dataset": {
+            "name": str(dataset),
+            "split": split,
+            "source_lang": source_lang,
+            "target_lang": target_lang,
+            "rows": len(sources),
+            "max_words": max_words,
+            "licence": get_sample(dataset).licence if is_sample(dataset) else None,
+        },
+        "model_type": model.config.model_type,
+        "parameters": model.num_parameters(),
+        "decoding": decoding_settings(
+            model, {**generate_kwargs, **({"replace_unknown": True} if replace_unknown else {})}
+        ),
+        "results": {
+            "bleu": {"value": round(bleu.value, 2), "signature": bleu.signature, "note": bleu.note},
+            "chrf": {"value": round(chrf.value, 2), "signature": chrf.signature},
+            "perplexity_per_token": round(math.exp(min(nll / max(tokens, 1), 700.0)), 4),
+            "target_tokens": tokens,
+            "brevity_penalty": round(bleu.brevity_penalty, 4),
+            "seconds": round(max(part[4] for part in gathered), 2),
+            "sentences_per_second": round(len(sources) / max(part[4] for part in gathered), 2),
+        },
+        "baselines": {"copy": copy_baseline(sources, references, language=target_lang)},
+        "bleu_by_source_length": bleu_by_source_length(sources, predictions, references, language=target_lang),
+        "command": command,
+        "hardware": describe_hardware(),
+        "versions": versions(),
+    }
+    metrics["dataset"] = {name: value for name, value in metrics["dataset"].items() if value is not None}
+    metrics["results"]["bleu"] = {k: v for k, v in metrics["results"]["bleu"].items() if v is not None}
+    metrics["baselines"]["copy"] = {name: round(value, 2) for name, value in metrics["baselines"]["copy"].items()}
+    for row in metrics["bleu_by_source_length"]:
+        row["bleu"] = round(row["bleu"], 2)
+    if state.is_main_process:
+        write_metrics(metrics, folder, output)
+        if translations is not None:
+            text = "".join(" ".join(line.split()) + "\n" for line in predictions)
+            Path(translations).write_text(text, encoding="utf-8")
+    return metrics
+
+
+def summary(metrics: dict[str, Any]) -> str:
+    """The numbers as a person reads them, with the copy baseline beside them."""
+    results, copied, data = metrics["results"], metrics["baselines"]["copy"], metrics["dataset"]
+    lines = [
+        f"{data['name']}, {data['split']} split, {data['rows']:,} sentences",
+        f"  BLEU  {results['bleu']['value']:6.2f}   copying the source {copied['bleu']:6.2f}   "
+        f"{results['bleu']['signature']}",
+        f"  chrF  {results['chrf']['value']:6.2f}   copying the source {copied['chrf']:6.2f}   "
+        f"{results['chrf']['signature']}",
+        f"  perplexity per token {results['perplexity_per_token']:.2f}, brevity penalty "
+        f"{results['brevity_penalty']:.3f}, decoded in {results['seconds']:.1f} s",
+    ]
+    if "note" in results["bleu"]:
+        lines.append(f"  note: {results['bleu']['note']}")
+    return "\n".join(lines)
+
+
+def build_parser(program: str) -> argparse.ArgumentParser:
+    """The flags of `attention-zoo evaluate`."""
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description="Score a saved model on a split and write metrics.json into its folder. These are the flags of "
+        "translators; with the folder of another kind of model before --help, those of its kind are shown.",
+        epilog="Any other decoding setting: --generation.NAME VALUE, e.g. --generation.gnmt_length_penalty 0.6",
+    )
+    parser.add_argument("folder", help="folder of the model (or Hub id)")
+    parser.add_argument("--dataset", help="sample, file, folder or Hub id; default: what the model was trained on")
+    parser.add_argument("--dataset_config", "--dataset-config", help="configuration of a Hub data set")
+    parser.add_argument("--split", default="test", help="default: test")
+    parser.add_argument("--source_lang", "--source-lang", help="default: the tokenizer's")
+    parser.add_argument("--target_lang", "--target-lang", help="default: the tokenizer's")
+    parser.add_argument("--source_column", "--source-column", help="column of the sources")
+    parser.add_argument("--target_column", "--target-column", help="column of the targets")
+    parser.add_argument("--max_words", "--max-words", type=int, help="leave out longer pairs")
+    parser.add_argument("--max_samples", "--max-samples", type=int, help="score only the first sentences")
+    parser.add_argument("--batch_size", "--batch-size", type=int, default=32, help="sentences at a time; default: 32")
+    parser.add_argument("--num_beams", "--num-beams", type=int, help="default: the model's own setting")
+    parser.add_argument("--length_penalty", "--length-penalty", type=float, help="default: the model's own setting")
+    parser.add_argument("--max_new_tokens", "--max-new-tokens", type=int, help="limit of each translation's length")
+    parser.add_argument(
+        "--replace_unknown",
+        "--replace-unknown",
+        action="store_true",
+        help="put the aligned source word where the model writes an unknown one",
+    )
+    parser.add_argument("--tokenize", help="tokeniser of sacreBLEU; default: by target language")
+    parser.add_argument("--output", help=f"file for the metrics; default: FOLDER/{METRICS_FILE}")
+    parser.add_argument("--translations", help="file for the translations, one a line")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None, program: str = "attention-zoo evaluate") -> int:
+    """The command line: hands on to the kind of model that the folder holds. Returns the exit code."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    folders = [word for word in argv if (Path(word) / "config.json").is_file()]
+    folder = (folders or [word for word in argv[:1] if not word.startswith("-")] or [None])[0]
+    if folder is None:
+        return translation_main(argv, program)
+    return evaluator_for(folder).main(argv, program)
+
+
+def translation_main(argv: Sequence[str], program: str) -> int:
+    """The command line of models that translate."""
+    rest, dotted = split_dotted(argv, ("generation",))
+    options = vars(build_parser(program).parse_args(rest))
+    columns = {role: options.pop(f"{role}_column") for role in ("source", "target")}
+    columns = {role: name for role, name in columns.items() if name is not None} or None
+    for name in ("num_beams", "length_penalty", "max_new_tokens"):
+        value = options.pop(name)
+        if value is not None:
+            dotted["generation"].setdefault(name, value)
+    metrics = evaluate_checkpoint(
+        options.pop("folder"),
+        columns=columns,
+        command=f"{program} {shlex.join(argv)}",
+        **options,
+        **dotted["generation"],
+    )
+    if process_state().is_main_process:
+        print(summary(metrics))
+    return 0

@@ -1,0 +1,32 @@
+"""BLEU and chrF of the validation split, as the Trainer's `compute_metrics`."""
+
+from typing import Any
+
+import numpy as np
+
+from hf_attention_zoo.metrics.scoring import corpus_bleu, corpus_chrf
+
+
+class TranslationMetrics:
+    """Scores generated ids against the raw reference texts (not against decoded labels, whose unknown words would
+    match). The order and number of predictions must be that of the references."""
+
+    def __init__(self, tokenizer: Any, references: list[str], language: str | None = None) -> None:
+        self.tokenizer = tokenizer
+        self.references = references
+        self.language = language
+
+    def __call__(self, prediction: Any) -> dict[str, float]:
+        """`prediction.predictions` (N, T) ids, padded with -100 or the padding id -> bleu, chrf, generated length."""
+        ids = np.asarray(prediction.predictions)
+        if len(ids) != len(self.references):
+            raise ValueError(
+                f"{len(ids)} translations for {len(self.references)} references: each sentence must be scored once"
+            )
+        ids = np.where(ids < 0, self.tokenizer.pad_token_id, ids)
+        translations = [text.strip() for text in self.tokenizer.batch_decode(ids, skip_special_tokens=True)]
+        return {
+            "bleu": round(corpus_bleu(translations, self.references, language=self.language).value, 4),
+            "chrf": round(corpus_chrf(translations, self.references).value, 4),
+            "generated_tokens": float((ids != self.tokenizer.pad_token_id).sum(axis=1).mean()),
+        }
