@@ -20,6 +20,8 @@ import torch
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+pytest_plugins = ["served_data", "training_fixtures"]
+
 PAIRS = [
     ("das haus ist gross", "the house is big"),
     ("die katze schläft nicht", "the cat does not sleep"),

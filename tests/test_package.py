@@ -111,7 +111,8 @@ READ_BY_TRANSFORMERS = {"bos_token_id", "eos_token_id", "is_encoder_decoder", "t
 def test_every_field_of_a_config_is_documented_and_read_by_its_model(row: object) -> None:
     folder = (PACKAGE / "models" / row.model_type).glob("*.py")
     own = [path for path in folder if path.name.startswith(("modeling_", "layers_"))]
-    shared = [path for folder in ("recurrent", "seq2seq", "parts", "losses") for path in (PACKAGE / folder).glob("*.py")]
+    rooms = ("recurrent", "seq2seq", "parts", "losses")
+    shared = [path for room in rooms for path in (PACKAGE / room).glob("*.py")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in [*own, *shared])
     config_text = (PACKAGE / "models" / row.model_type / f"configuration_{row.model_type}.py").read_text()
     fields = [name for name in row.config_class.__annotations__ if name not in READ_BY_TRANSFORMERS]

@@ -1,19 +1,15 @@
 """Heads and layers of BERT and GPT through `align`: tokens, pads, what was filled in, pictures, other viewers."""
 
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from model_cases import spread
 
 from hf_attention_zoo import BERT2018Tokenizer, GPT2018Tokenizer, align, get_architecture
 from hf_attention_zoo.alignment.results.aligned import Alignment
 from hf_attention_zoo.alignment.results.head_alignment import HeadAlignment
 from hf_attention_zoo.cli.command import main
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "models"))
-
-from model_cases import spread
 
 TEXTS = ["the white dog barks loudly", "흰 개가 짖는다", "a cat sleeps on the white bed"] * 3
 

@@ -151,7 +151,7 @@ def test_a_fresh_process_captions_alike(folder: Path) -> None:
     wanted = expected(folder, pictures(1), **LIMIT)[0]
     script = f"""
 import sys
-sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 import hf_attention_zoo
 from transformers import pipeline
 from captioners import pictures

@@ -1,18 +1,14 @@
 """BERT and GPT through transformers' own pipelines, from saved folders: strings, lists and batches."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from model_cases import spread
 from transformers import pipeline
 
 from hf_attention_zoo import BERT2018Tokenizer, GPT2018Tokenizer, get_architecture
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "models"))
-
-from model_cases import spread
 
 TEXTS = ["the white dog barks loudly", "흰 개가 짖는다", "a cat sleeps on the white bed"] * 3
 

@@ -2,13 +2,10 @@
 
 import json
 import random
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # for what the tests of this folder share
 
 # What tiny runs of some translators need beside their sizes.
 FORMS = {

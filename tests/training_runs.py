@@ -18,7 +18,7 @@ from hf_attention_zoo import list_architectures
 from hf_attention_zoo.training.entry_point import TrainingResult, run_training
 from hf_attention_zoo.training.run_plan import parse_run
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
+SCRIPTS = Path(__file__).parents[1] / "scripts"
 
 # What each paper's recipe asks of the trainer, in small.
 PAPER_FLAGS = {
