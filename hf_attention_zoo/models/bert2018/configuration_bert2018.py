@@ -5,6 +5,8 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
+
 
 @strict
 class BERT2018Config(PreTrainedConfig):
@@ -34,6 +36,7 @@ class BERT2018Config(PreTrainedConfig):
     """
 
     model_type = "bert2018"
+    keys_to_ignore_at_inference = [*INNER_OUTPUTS]
 
     vocab_size: int = 30_522
     hidden_size: int = 768

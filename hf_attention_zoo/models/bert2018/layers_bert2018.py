@@ -36,12 +36,11 @@ class BERT2018Embeddings(nn.Module):
         packing: Packing | None = None,
     ) -> Tensor:
         """Ids (B, T) or word vectors (B, T, H), segments (B, T) and positions (B or 1, T) -> (B, T, H) or (R, H)."""
-        if packing is not None:
-            positions = packing.select(positions.expand(packing.rows, -1))
-            input_ids = None if input_ids is None else packing.select(input_ids)
-            inputs_embeds = None if inputs_embeds is None else packing.pack(inputs_embeds)
-            segments = None if segments is None else packing.select(segments)
         words = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
+        if packing is not None:
+            words = packing.pack(words)
+            positions = packing.select(positions.expand(packing.rows, -1))
+            segments = None if segments is None else packing.select(segments)
         types = self.embed_segments.weight[0] if segments is None else self.embed_segments(segments)
         return self.dropout(self.norm(words + types + self.embed_positions(positions)))
 

@@ -5,6 +5,8 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
+
 ACTIVATIONS = ("relu", "tanh")
 LAYER_NORMALISATIONS = ("off", "bilm", "allennlp")
 PAPER_FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
@@ -46,7 +48,7 @@ class ELMoConfig(PreTrainedConfig):
     """
 
     model_type = "elmo"
-    keys_to_ignore_at_inference = ["forward_loss", "backward_loss", "forward_logits", "backward_logits"]
+    keys_to_ignore_at_inference = [*INNER_OUTPUTS, "forward_loss", "backward_loss", "forward_logits", "backward_logits"]
     attribute_map = {"num_hidden_layers": "num_layers"}
 
     vocab_size: int = 793_471

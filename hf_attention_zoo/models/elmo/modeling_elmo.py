@@ -234,7 +234,7 @@ class ELMoForPreTraining(ELMoPreTrainedModel):
         input_ids: Tensor | None = None,
         labels: Tensor | None = None,
         backward_character_ids: Tensor | None = None,
-        backward_labels: Tensor | None = None,
+        backward_targets: Tensor | None = None,
         output_logits: bool | None = None,
         output_hidden_states: bool | None = None,
         num_items_in_batch: Tensor | int | None = None,
@@ -246,9 +246,10 @@ class ELMoForPreTraining(ELMoPreTrainedModel):
             character_ids, attention_mask, input_ids: as in `ELMoModel.forward`.
             labels: (B, T + 1), what the forward model is to predict at `<S>`, t_1, ..., t_n: numbers in the softmax of
                 the words and, behind the last one, of `</S>`; -100 at pads. The backward model's targets follow.
-            backward_character_ids, backward_labels: streams. The rows are then stretches of running text with their
+            backward_character_ids, backward_targets: streams. The rows are then stretches of running text with their
                 own boundaries, (B, T, L) and labels (B, T) each; the backward model reads its own from right to
-                left. In training each row goes on where it ended in the last call.
+                left. In training each row goes on where it ended in the last call. Trainer takes every name with
+                "label" in it for one that must be there, and evaluates no loss without; hence `backward_targets`.
             output_logits: by default where there are no labels.
             num_items_in_batch: labels of the whole batch that this one is a part of; the loss becomes its share.
 
@@ -275,7 +276,7 @@ class ELMoForPreTraining(ELMoPreTrainedModel):
         losses: tuple[Tensor, ...] | None = None
         loss = None
         if labels is not None:
-            targets = self._targets(labels, backward_labels, places, reading, streams)
+            targets = self._targets(labels, backward_targets, places, reading, streams)
             sums = [self._summed_loss(side, target) for side, target in zip(sides, targets, strict=True)]
             counts = [(target != IGNORED).sum().clamp(min=1) for target in targets]
             losses = tuple((total / count).detach() for total, count in zip(sums, counts, strict=True))
@@ -297,10 +298,10 @@ class ELMoForPreTraining(ELMoPreTrainedModel):
         )
 
     def _targets(
-        self, labels: Tensor, backward_labels: Tensor | None, places: Tensor, reading: Reading, streams: bool
+        self, labels: Tensor, backward_targets: Tensor | None, places: Tensor, reading: Reading, streams: bool
     ) -> tuple[Tensor, Tensor]:
         """What each direction predicts, text after text, (N) each."""
-        given = {"labels": labels} | ({"backward_labels": backward_labels} if streams else {})
+        given = {"labels": labels} | ({"backward_targets": backward_targets} if streams else {})
         for name, tensor in given.items():
             if tensor is None or tensor.shape != places.shape:
                 raise ValueError(
@@ -313,7 +314,7 @@ class ELMoForPreTraining(ELMoPreTrainedModel):
                 raise ValueError(f"label {int(outside[0])} is outside 0 to {self.config.vocab_size - 1}, the softmax")
         forwards = labels[places]
         if streams:
-            return forwards, backward_labels[places]
+            return forwards, backward_targets[places]
         every = labels.new_empty(len(reading.words))
         every[~reading.firsts] = forwards
         ends = every[reading.lasts]

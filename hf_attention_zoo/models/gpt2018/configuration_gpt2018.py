@@ -5,6 +5,8 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
+
 
 @strict
 class GPT2018Config(PreTrainedConfig):
@@ -35,7 +37,7 @@ class GPT2018Config(PreTrainedConfig):
     """
 
     model_type = "gpt2018"
-    keys_to_ignore_at_inference = ["cache", "lm_loss"]
+    keys_to_ignore_at_inference = [*INNER_OUTPUTS, "lm_loss"]
 
     vocab_size: int = 40_478
     hidden_size: int = 768

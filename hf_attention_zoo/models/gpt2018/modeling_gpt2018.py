@@ -148,12 +148,11 @@ class GPT2018Model(GPT2018PreTrainedModel):
                 position_ids = (torch.arange(length, device=self.embed_positions.weight.device) + first)[None]
             else:
                 position_ids = order[:, -length:]
+        words = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
         packing = packing_for(config, real, with_weights, with_states) if cache is None else None
         if packing is not None:
-            input_ids = None if input_ids is None else packing.select(input_ids)
-            inputs_embeds = None if inputs_embeds is None else packing.pack(inputs_embeds)
+            words = packing.pack(words)
             position_ids = packing.select(position_ids.expand(rows, -1))
-        words = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
         states = self.dropout(words + self.embed_positions(position_ids))
         mask = None
         if not by_rows(packing, states):
@@ -354,7 +353,6 @@ class GPT2018ForCausalLM(GPT2018PreTrainedModel, GenerationMixin):
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
         logits_to_keep: int | Tensor = 0,
-        shift_labels: Tensor | None = None,
         **kwargs: Any,
     ) -> CausalLMOutputWithPast:
         """Logits (B, T, V) of the token behind each and, with labels, the mean loss.
@@ -365,8 +363,9 @@ class GPT2018ForCausalLM(GPT2018PreTrainedModel, GenerationMixin):
                 zero where pads were not computed.
             logits_to_keep: only those of so many last positions, or of these positions; not with labels.
             shift_labels: (B, T), labels that stand one place further left already, in place of `labels`, where texts
-                are divided among processes.
+                are divided among processes. Among the keywords, since Trainer asks for all labels of a signature.
         """
+        shift_labels = kwargs.pop("shift_labels", None)
         if labels is not None or shift_labels is not None:
             use_cache = False if use_cache is None else use_cache
         outputs = {"output_attentions": output_attentions, "output_hidden_states": output_hidden_states}

@@ -5,6 +5,8 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
+
 POOLINGS = ("attention", "average", "max")
 
 
@@ -26,6 +28,7 @@ class HANConfig(PreTrainedConfig):
     """
 
     model_type = "han"
+    keys_to_ignore_at_inference = [*INNER_OUTPUTS]
 
     vocab_size: int = 50_000
     embedding_size: int = 200

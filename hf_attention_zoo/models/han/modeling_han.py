@@ -142,6 +142,9 @@ class HANModel(HANPreTrainedModel):
 
         if inputs_embeds is not None:
             vectors, token = self.dropout(inputs_embeds[mask]), None  # (N, E)
+        elif self.embed_tokens._forward_hooks:  # hooks, such as NEFTune's noise, are written for (rows, positions, E)
+            embedded = self.embed_tokens(input_ids.flatten(1))  # (B, S T, E)
+            vectors, token = self.dropout(embedded[mask.flatten(1)]), None
         elif self.training and self.config.dropout > 0:
             vectors, token = self.dropout(self.embed_tokens(input_ids[mask])), None
         else:  # each distinct word once

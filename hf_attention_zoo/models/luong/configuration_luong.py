@@ -5,6 +5,8 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
+
 SCORES = ("dot", "general", "concat", "location")
 WINDOWS = ("global", "local-m", "local-p")
 CONCAT_SOURCE_WEIGHTS = ("learned", "identity")
@@ -40,7 +42,7 @@ class LuongConfig(PreTrainedConfig):
     """
 
     model_type = "luong"
-    keys_to_ignore_at_inference = ["cache"]
+    keys_to_ignore_at_inference = [*INNER_OUTPUTS]
 
     vocab_size: int = 50_000
     decoder_vocab_size: int | None = None

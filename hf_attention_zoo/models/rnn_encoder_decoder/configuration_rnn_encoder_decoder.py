@@ -5,6 +5,8 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
+
 FORMS = ("paper", "groundhog")
 
 
@@ -30,7 +32,7 @@ class RNNEncoderDecoderConfig(PreTrainedConfig):
     """
 
     model_type = "rnn_encoder_decoder"
-    keys_to_ignore_at_inference = ["cache"]
+    keys_to_ignore_at_inference = [*INNER_OUTPUTS]
 
     vocab_size: int = 15_001
     decoder_vocab_size: int | None = None

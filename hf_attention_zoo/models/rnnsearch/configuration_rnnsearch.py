@@ -5,6 +5,8 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
+
 TIMINGS = ("paper", "groundhog", "appendix")
 BIASES = ("affine", "groundhog", "none")
 
@@ -32,7 +34,7 @@ class RNNsearchConfig(PreTrainedConfig):
     """
 
     model_type = "rnnsearch"
-    keys_to_ignore_at_inference = ["cache"]
+    keys_to_ignore_at_inference = [*INNER_OUTPUTS]
 
     vocab_size: int = 30_001
     decoder_vocab_size: int | None = None

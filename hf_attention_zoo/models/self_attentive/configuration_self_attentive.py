@@ -5,6 +5,8 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
+
 CONNECTIONS = ("full", "pruned")
 PENALTY_NORMS = ("squared", "unsquared")
 
@@ -38,7 +40,7 @@ class SelfAttentiveConfig(PreTrainedConfig):
     """
 
     model_type = "self_attentive"
-    keys_to_ignore_at_inference = ["penalty"]
+    keys_to_ignore_at_inference = [*INNER_OUTPUTS, "penalty"]
     attribute_map = {"num_attention_heads": "num_hops"}
 
     vocab_size: int = 50_000

@@ -5,6 +5,8 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
+
 BIASES = ("none", "one", "two")
 
 
@@ -30,7 +32,7 @@ class Seq2SeqLSTMConfig(PreTrainedConfig):
     """
 
     model_type = "seq2seq_lstm"
-    keys_to_ignore_at_inference = ["cache"]
+    keys_to_ignore_at_inference = [*INNER_OUTPUTS]
 
     vocab_size: int = 160_000
     decoder_vocab_size: int | None = 80_000

@@ -5,6 +5,8 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
+
 ATTENTIONS = ("soft", "hard", "mean")
 HARD_EVALUATIONS = ("expectation", "argmax", "sample")
 NORMALISATIONS = ("paper", "code")
@@ -62,7 +64,7 @@ class ShowAttendTellConfig(PreTrainedConfig):
     """
 
     model_type = "show_attend_tell"
-    keys_to_ignore_at_inference = ["cache"]
+    keys_to_ignore_at_inference = [*INNER_OUTPUTS, "coverage", "context_gates", "locations"]
 
     vocab_size: int = 10_000
     embedding_size: int = 512

@@ -5,6 +5,8 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
+
 POSITION_ENCODINGS = ("sinusoidal", "tensor2tensor", "marian", "learned")
 DECODER_STARTS = ("symbol", "zero")
 
@@ -45,7 +47,7 @@ class Transformer2017Config(PreTrainedConfig):
     """
 
     model_type = "transformer2017"
-    keys_to_ignore_at_inference = ["cache"]
+    keys_to_ignore_at_inference = [*INNER_OUTPUTS]
 
     vocab_size: int = 37_000
     decoder_vocab_size: int | None = None

@@ -209,7 +209,7 @@ class BidirectionalWordStream(ExampleStream):
             "labels": self.labels[forwards[1:]],
             # in the order of the text: the model reads from right to left
             "backward_character_ids": self.characters[backwards[:-1][::-1]],
-            "backward_labels": self.labels[backwards[1:][::-1]],
+            "backward_targets": self.labels[backwards[1:][::-1]],
         }
 
 

@@ -325,7 +325,7 @@ def test_streams_of_both_directions_are_read_apart(batch: dict[str, Tensor]) -> 
     model = made(ELMoForPreTraining)
     forwards, backwards = batch["character_ids"][:1], batch["character_ids"][:1].flip(1)
     labels, other = torch.randint(3, 20, (1, 7)), torch.randint(3, 20, (1, 7))
-    out = model(forwards, labels=labels, backward_character_ids=backwards, backward_labels=other, output_logits=True)
+    out = model(forwards, labels=labels, backward_character_ids=backwards, backward_targets=other, output_logits=True)
     reading = model.model(forwards, boundaries=False, output_hidden_states=True).hidden_states[-1]
     torch.testing.assert_close(out.forward_logits, model.lm_head(reading[..., :6]), rtol=0, atol=1e-12)
     reading = model.model(backwards, boundaries=False, output_hidden_states=True).hidden_states[-1]

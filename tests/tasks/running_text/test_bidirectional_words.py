@@ -111,7 +111,7 @@ def test_contiguous_rows_go_on_from_batch_to_batch_in_both_directions(
             words = tokenizer.words_of(example["character_ids"].tolist())
             assert example["labels"][:-1].tolist() == tokenizer.convert_tokens_to_ids(words)[1:]
             words = tokenizer.words_of(example["backward_character_ids"].tolist())
-            assert example["backward_labels"][1:].tolist() == tokenizer.convert_tokens_to_ids(words)[:-1]
+            assert example["backward_targets"][1:].tolist() == tokenizer.convert_tokens_to_ids(words)[:-1]
 
 
 @pytest.mark.parametrize("left", ["no words", "words of another text", "words without an end"])
