@@ -108,6 +108,11 @@ class Architecture:
         return self._fact("RECIPES")
 
     @property
+    def adapter_targets(self) -> tuple[str, ...]:
+        """Names of the layers to adapt, for `LoraConfig(target_modules=[*row.adapter_targets])` of PEFT."""
+        return self._fact("ADAPTER_TARGETS")
+
+    @property
     def bibtex(self) -> str:
         return self._fact("BIBTEX")
 

@@ -1,7 +1,7 @@
 """Names of outputs that show what a model did and predict nothing, for `keys_to_ignore_at_inference`.
 
 Trainer gathers everything else over a whole split and puts the batches into one tensor, which neither fits into memory
-nor works for weights of batches of different widths. `Trainer.predict(..., ignore_keys=[])` asks for them all the same.
+nor works for weights of batches of different widths. `Trainer.predict(..., ignore_keys=[])` asks for them all.
 """
 
 INNER_OUTPUTS = (

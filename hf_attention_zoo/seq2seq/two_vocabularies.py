@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import nn
 
 
@@ -26,6 +28,17 @@ class TwoVocabularies:
 
     def set_decoder_input_embeddings(self, value: nn.Module) -> None:
         self.get_decoder().embed_tokens = value
+
+    def save_pretrained(self, *args: Any, **kwargs: Any) -> None:
+        """As ever, with a config that says what is tied.
+
+        A tied weight is saved once, so that a config which says that nothing is tied would lose the output layer. PEFT
+        says so when it merges adapters: it compares the output layer with the source table.
+        """
+        pairs = (self._tied_weights_keys or {}).items()
+        if pairs and all(self.get_parameter(tied) is self.get_parameter(source) for tied, source in pairs):
+            self.config.tie_word_embeddings = True
+        super().save_pretrained(*args, **kwargs)
 
     def resize_source_embeddings(
         self, new_num_tokens: int, pad_to_multiple_of: int | None = None, mean_resizing: bool = True

@@ -84,5 +84,3 @@ class RegisteredHead:
 EVERY_HEAD = [
     RegisteredHead(row.model_type, auto) for row in list_architectures() for auto in row.models if auto != "AutoModel"
 ]
-# One head of each architecture: the first that learns.
-ONE_HEAD_EACH = [next(head for head in EVERY_HEAD if head.model_type == row.model_type) for row in list_architectures()]

@@ -37,6 +37,8 @@ TINY_CONFIG: dict[str, Any] = {
     "intermediate_size": 16,
 }
 
+ADAPTER_TARGETS: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "linear_1", "linear_2")
+
 
 def _results(dataset: str, metric: str, table: str, rows: list[tuple[str, float]]) -> list[dict[str, Any]]:
     return [

@@ -48,7 +48,13 @@ class ELMoConfig(PreTrainedConfig):
     """
 
     model_type = "elmo"
-    keys_to_ignore_at_inference = [*INNER_OUTPUTS, "forward_loss", "backward_loss", "forward_logits", "backward_logits"]
+    keys_to_ignore_at_inference = [
+        *INNER_OUTPUTS,
+        "forward_loss",
+        "backward_loss",
+        "forward_logits",
+        "backward_logits",
+    ]
     attribute_map = {"num_hidden_layers": "num_layers"}
 
     vocab_size: int = 793_471

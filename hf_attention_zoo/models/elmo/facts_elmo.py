@@ -38,6 +38,8 @@ TINY_CONFIG: dict[str, Any] = {
     "num_labels": 3,
 }
 
+ADAPTER_TARGETS: tuple[str, ...] = ("carry", "transform", "projection")
+
 
 def _results(table: str, rows: list[tuple[str, str, str, float]]) -> list[dict[str, Any]]:
     return [

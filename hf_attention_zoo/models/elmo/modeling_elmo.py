@@ -354,11 +354,12 @@ class ELMoTaskHead(ELMoPreTrainedModel):
         self, character_ids: Tensor | None, attention_mask: Tensor | None, output_hidden_states: bool | None
     ) -> tuple[Tensor, Tensor, ELMoModelOutput]:
         """Vectors of the task (B, T, D), where words are (B, T), and what ELMo gave."""
+        bilm = self.model.bilm.parameters()
         made = self.model(
             character_ids,
             attention_mask,
             output_hidden_states=output_hidden_states,
-            frozen=self.config.freeze_bilm,
+            frozen=self.config.freeze_bilm and not any(weight.requires_grad for weight in bilm),  # adapters learn
             return_dict=True,
         )
         real = self.model.bilm.real_words(character_ids, attention_mask)

@@ -28,6 +28,8 @@ TINY_CONFIG: dict[str, Any] = {
     "delimiter_token_id": 3,
 }
 
+ADAPTER_TARGETS: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "linear_1", "linear_2")
+
 
 def _results(table: str, rows: list[tuple[str, str, float]], system: str = "GPT") -> list[dict[str, Any]]:
     return [

@@ -28,6 +28,8 @@ TINY_CONFIG: dict[str, Any] = {
     "num_labels": 3,
 }
 
+ADAPTER_TARGETS: tuple[str, ...] = ("pooling.projection",)
+
 
 def _results(dataset: str, rows: list[tuple[str, float]]) -> list[dict[str, Any]]:
     return [

@@ -30,6 +30,8 @@ TINY_CONFIG: dict[str, Any] = {
     "location_max_length": 12,
 }
 
+ADAPTER_TARGETS: tuple[str, ...] = ("key_projection", "position_projection", "position_vector", "attentional")
+
 
 def _results(dataset: str, table: str, rows: list[tuple[str, float]]) -> list[dict[str, Any]]:
     return [

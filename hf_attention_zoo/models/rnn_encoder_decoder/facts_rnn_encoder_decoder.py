@@ -31,6 +31,15 @@ TINY_CONFIG: dict[str, Any] = {
     "output_rank": 6,
 }
 
+ADAPTER_TARGETS: tuple[str, ...] = (
+    "summarise",
+    "initial_state",
+    "readout.projections.0",
+    "readout.projections.1",
+    "readout.projections.2",
+    "output_factor",
+)
+
 _SETTING = {"dataset": "WMT'14 English-French", "metric": "BLEU", "source": "Table 1"}
 REPORTED_RESULTS: list[dict[str, Any]] = [
     {**_SETTING, "system": f"{system}, {split} set", "value": value}

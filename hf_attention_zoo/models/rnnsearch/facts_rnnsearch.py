@@ -28,6 +28,15 @@ TINY_CONFIG: dict[str, Any] = {
     "maxout_size": 8,
 }
 
+ADAPTER_TARGETS: tuple[str, ...] = (
+    "initial_state",
+    "query_projection",
+    "key_projection",
+    "readout.projections.0",
+    "readout.projections.1",
+    "readout.projections.2",
+)
+
 _SETTING = {"dataset": "WMT'14 English-French, newstest2014, all sentences", "metric": "BLEU", "source": "Table 1"}
 REPORTED_RESULTS: list[dict[str, Any]] = [
     {**_SETTING, "system": system, "value": value}

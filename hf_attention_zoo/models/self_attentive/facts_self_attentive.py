@@ -48,6 +48,8 @@ TINY_CONFIG: dict[str, Any] = {
     "num_labels": 3,
 }
 
+ADAPTER_TARGETS: tuple[str, ...] = ("key_projection", "hops", "connection.linear")
+
 
 def _results(dataset: str, source: str, rows: list[tuple[str, float]]) -> list[dict[str, Any]]:
     return [

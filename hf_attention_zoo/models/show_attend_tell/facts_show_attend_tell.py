@@ -29,6 +29,17 @@ TINY_CONFIG: dict[str, Any] = {
     "grid_width": 3,
 }
 
+ADAPTER_TARGETS: tuple[str, ...] = (
+    "query_projection",
+    "key_projection",
+    "context_gate",
+    "initial_state.shared",
+    "initial_state.hidden",
+    "initial_state.cell",
+    "state_projection",
+    "context_projection",
+)
+
 
 def _results(dataset: str, rows: list[tuple[str, tuple[float, ...]]]) -> list[dict[str, Any]]:
     metrics = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "METEOR")

@@ -64,6 +64,8 @@ TINY_CONFIG: dict[str, Any] = {
     "tie_word_embeddings": False,
 }
 
+ADAPTER_TARGETS: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "linear_1", "linear_2")
+
 
 def _results(dataset: str, metric: str, table: str, rows: list[tuple[str, float]]) -> list[dict[str, Any]]:
     return [

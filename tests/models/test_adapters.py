@@ -1,0 +1,117 @@
+"""LoRA of PEFT on every architecture: adapters act, learn, are merged and saved, and come back to the same loss."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from every_head import EVERY_HEAD, RegisteredHead
+
+from hf_attention_zoo import get_architecture, list_architectures
+
+peft = pytest.importorskip("peft")
+
+# What makes the output layer as wide as the words that it is tied to.
+TIED = {
+    "rnn_encoder_decoder": {"output_rank": 8},
+    "seq2seq_lstm": {"embedding_size": 14},
+    "rnnsearch": {"maxout_size": 8},
+    "luong": {"embedding_size": 12},
+    "show_attend_tell": {},
+    "transformer2017": {},
+}
+
+# Their decoders read weights of layers without calling them, so that adapters are not seen before they are merged.
+PASSED_OVER = ("rnnsearch", "luong", "show_attend_tell", "self_attentive")
+CALLED = [head for head in EVERY_HEAD if head.model_type not in PASSED_OVER]
+
+
+def adapted(model: Any, targets: Any, **options: Any) -> Any:
+    """The model with adapters that change what it computes."""
+    torch.manual_seed(1)
+    return peft.get_peft_model(model, peft.LoraConfig(r=2, target_modules=targets, init_lora_weights=False, **options))
+
+
+def loss_of(model: Any, head: RegisteredHead) -> float:
+    with torch.no_grad():
+        return model.eval()(**head.batch()).loss.item()
+
+
+def check_whole_life(head: RegisteredHead, targets: Any, folder: Path, **changes: Any) -> None:
+    """Adapters change the loss, all of them learn, and neither saving nor merging changes it again."""
+    before = loss_of(head.model(**changes), head)
+    model = adapted(head.model(**changes), targets)
+    loss = loss_of(model, head)
+    assert abs(loss - before) > 1e-4
+    model(**head.batch()).loss.backward()
+    learnt = {name: weight.grad for name, weight in model.named_parameters() if weight.requires_grad}
+    assert not [name for name, gradient in learnt.items() if gradient is None or not gradient.abs().sum() > 0]
+    model.save_pretrained(folder / "adapters")
+    loaded = peft.PeftModel.from_pretrained(head.model(**changes), folder / "adapters")
+    assert loss_of(loaded, head) == pytest.approx(loss, abs=1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PEFT takes the table of sources for the one that the output layer is tied to
+        merged = model.merge_and_unload()
+    assert loss_of(merged, head) == pytest.approx(loss, abs=1e-5)
+    merged.save_pretrained(folder / "merged")
+    again, report = head.model_class.from_pretrained(folder / "merged", output_loading_info=True)
+    assert not any(report.values()), report
+    assert loss_of(again, head) == pytest.approx(loss, abs=1e-5)
+
+
+@pytest.mark.parametrize("head", CALLED, ids=str)
+def test_the_recommended_layers_are_adapted(head: RegisteredHead, tmp_path: Path) -> None:
+    check_whole_life(head, [*get_architecture(head.model_type).adapter_targets], tmp_path)
+
+
+@pytest.mark.parametrize("head", [head for head in CALLED if head.model_type != "seq2seq_lstm"], ids=str)
+def test_all_linear_layers_are_adapted(head: RegisteredHead, tmp_path: Path) -> None:
+    check_whole_life(head, "all-linear", tmp_path)
+
+
+def test_a_model_of_matrices_alone_has_no_linear_layer_to_adapt() -> None:
+    """Its row recommends tables and the output layer; where it gets a linear layer, the row should name it."""
+    with pytest.raises(ValueError):
+        adapted(RegisteredHead("seq2seq_lstm", "AutoModelForSeq2SeqLM").model(), "all-linear")
+
+
+@pytest.mark.parametrize("model_type", [name for name in TIED if name not in ("seq2seq_lstm", *PASSED_OVER)])
+def test_a_tied_output_layer_is_still_there_after_merging_and_saving(model_type: str, tmp_path: Path) -> None:
+    (head,) = [one for one in EVERY_HEAD if one.model_type == model_type]
+    changes = {"tie_word_embeddings": True, **TIED[model_type]}
+    check_whole_life(head, "all-linear", tmp_path, **changes)
+    again = head.model_class.from_pretrained(tmp_path / "merged")
+    assert again.lm_head.weight is again.model.decoder.embed_tokens.weight
+
+
+@pytest.mark.parametrize("model_type", [name for name in TIED if name != "show_attend_tell"])
+def test_a_config_that_unties_after_the_fact_loses_nothing(model_type: str, tmp_path: Path) -> None:
+    (head,) = [one for one in EVERY_HEAD if one.model_type == model_type]
+    model = head.model(tie_word_embeddings=True, **TIED[model_type])
+    loss = loss_of(model, head)
+    model.config.tie_word_embeddings = False
+    model.save_pretrained(tmp_path)
+    assert loss_of(head.model_class.from_pretrained(tmp_path), head) == pytest.approx(loss, abs=1e-6)
+
+
+@pytest.mark.parametrize("row", list_architectures(), ids=lambda row: row.model_type)
+def test_recommended_layers_exist(row: Any) -> None:
+    models = [head.model() for head in EVERY_HEAD if head.model_type == row.model_type]
+    names = {name for model in models for name, _ in model.named_modules()}
+    for target in row.adapter_targets:
+        assert any(name == target or name.endswith(f".{target}") for name in names), target
+
+
+def test_the_adapters_of_a_frozen_language_model_learn(tmp_path: Path) -> None:
+    head = RegisteredHead("elmo", "AutoModelForSequenceClassification")
+    model = adapted(head.model(freeze_bilm=True), ["carry"])
+    model(**head.batch()).loss.backward()
+    learnt = [weight.grad for weight in model.parameters() if weight.requires_grad]
+    assert learnt and all(gradient is not None and gradient.abs().sum() > 0 for gradient in learnt)
