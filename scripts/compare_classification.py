@@ -342,9 +342,8 @@ def train_small(run: Run, protocol: dict[str, Any], work: Path, command: str) ->
 
 def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> dict[str, Any]:
     """A row of an architecture of the zoo."""
-    from hf_attention_zoo.tasks.train import run_training
-
     from hf_attention_zoo.tasks.labels.evaluation import evaluate_classifier
+    from hf_attention_zoo.training.entry_point import run_training
     from hf_attention_zoo.training.run_plan import parse_run
 
     folder, settings = work / run.folder, run.settings

@@ -102,10 +102,10 @@ def shared_tokenizer(protocol: dict[str, Any], folder: Path) -> Path:
 def train_and_score(run: Run, protocol: dict[str, Any], work: Path, command: str) -> dict[str, Any]:
     """One row of the table; `command` is noted in the model's training.json."""
     import torch
-    from hf_attention_zoo.tasks.train import run_training
     from transformers import GenerationConfig
 
     from hf_attention_zoo.tasks.translation.evaluation import evaluate_checkpoint
+    from hf_attention_zoo.training.entry_point import run_training
     from hf_attention_zoo.training.run_plan import parse_run
 
     folder = work / run.folder

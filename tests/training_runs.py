@@ -12,11 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hf_attention_zoo.tasks.train import run_training
 from transformers import TrainerCallback
 
 from hf_attention_zoo import list_architectures
-from hf_attention_zoo.training.entry_point import TrainingResult
+from hf_attention_zoo.training.entry_point import TrainingResult, run_training
 from hf_attention_zoo.training.run_plan import parse_run
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"

@@ -20,7 +20,7 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback, Tra
 
 from hf_attention_zoo.folders.run_facts import changed_fields, describe_hardware, versions
 from hf_attention_zoo.registry import get_architecture
-from hf_attention_zoo.tasks.table import task_class
+from hf_attention_zoo.tasks.table import TrainingTask, task_class
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.given_model import check_plan, check_tokenizer, check_vocabulary, load_given
 from hf_attention_zoo.training.output_folder import (
@@ -32,7 +32,6 @@ from hf_attention_zoo.training.output_folder import (
     write_json,
 )
 from hf_attention_zoo.training.run_plan import RunPlan
-from hf_attention_zoo.training.task_contract import TrainingTask
 from hf_attention_zoo.training.zoo_trainer import PatienceOverParts, QuietProgress, StopOnRequest, ZooTrainer
 
 

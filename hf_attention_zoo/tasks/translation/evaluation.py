@@ -25,7 +25,7 @@ from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
 from hf_attention_zoo.metrics.likelihood import sentence_nll
 from hf_attention_zoo.metrics.scoring import bleu_by_source_length, copy_baseline, corpus_bleu, corpus_chrf
 from hf_attention_zoo.seq2seq.translating import translate
-from hf_attention_zoo.tasks.table import task_for
+from hf_attention_zoo.tasks.evaluators import evaluator_for
 from hf_attention_zoo.tasks.translation.rows import load_data
 from hf_attention_zoo.training.dotted_flags import split_dotted
 from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
@@ -258,7 +258,7 @@ def main(argv: Sequence[str] | None = None, program: str = "attention-zoo evalua
     folder = (folders or [word for word in argv[:1] if not word.startswith("-")] or [None])[0]
     if folder is None:
         return translation_main(argv, program)
-    return task_for(folder).main(argv, program)
+    return evaluator_for(folder).main(argv, program)
 
 
 def translation_main(argv: Sequence[str], program: str) -> int:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hf_attention_zoo.tasks.train import run_training
 from training_runs import StopAt, check_two_processes, losses, without_dropout
 from transformers import AutoModelForCausalLM, AutoModelForPreTraining, AutoTokenizer, pipeline
 
@@ -13,7 +12,7 @@ from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.tasks.running_text.command import pretraining_plan
 from hf_attention_zoo.tasks.running_text.evaluation import evaluate_language, summary
 from hf_attention_zoo.tasks.running_text.rows import read_documents
-from hf_attention_zoo.training.entry_point import TrainingResult
+from hf_attention_zoo.training.entry_point import TrainingResult, run_training
 from hf_attention_zoo.training.output_folder import TrainingStopped
 
 Arguments = Callable[..., list[str]]
