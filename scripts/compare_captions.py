@@ -51,7 +51,7 @@ def dataset_folder(protocol: dict[str, Any], work: Path) -> str:
 
 def train(variant: str, seed: int, protocol: dict[str, Any], work: Path, command: str) -> Path:
     """The trained model's folder."""
-    from hf_attention_zoo.training.entry_point import run_training
+    from hf_attention_zoo.tasks.train import run_training
     from hf_attention_zoo.training.run_plan import parse_run
 
     folder = work / folder_name(variant, seed)

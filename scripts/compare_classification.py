@@ -178,7 +178,7 @@ def tokenizer_of(run: Run, protocol: dict[str, Any]) -> dict[str, Any]:
 
 def vectors_of(run: Run, protocol: dict[str, Any], work: Path) -> str | None:
     """The word vectors that a run starts from, as `--word_vectors` takes them; a file of those learnt here."""
-    from hf_attention_zoo.tasks.labels.examples import raw_texts
+    from hf_attention_zoo.data.text_encoding import raw_texts
     from hf_attention_zoo.tasks.labels.rows import load_labelled
     from hf_attention_zoo.tasks.labels.vector_start import LEARN, vectors_of_rows
     from hf_attention_zoo.tokenization.text_tokenizer import TextTokenizer
@@ -285,10 +285,11 @@ def train_small(run: Run, protocol: dict[str, Any], work: Path, command: str) ->
     """A row of a model of this file, trained by the zoo's trainer."""
     from transformers import AutoTokenizer, DataCollatorWithPadding, set_seed
 
+    from hf_attention_zoo.data.text_encoding import longest_first, raw_texts
     from hf_attention_zoo.data.word_vectors import read_word_vectors, start_embeddings, words_of
     from hf_attention_zoo.metrics.label_scoring import score_classes
     from hf_attention_zoo.tasks.labels.evaluation import predict_logits
-    from hf_attention_zoo.tasks.labels.examples import encode_labelled, longest_first, raw_texts
+    from hf_attention_zoo.tasks.labels.examples import encode_labelled
     from hf_attention_zoo.tasks.labels.label_trainer import ZooLabelTrainer
     from hf_attention_zoo.tasks.labels.rows import load_labelled
     from hf_attention_zoo.tokenization.text_tokenizer import TextTokenizer
@@ -343,7 +344,7 @@ def train_small(run: Run, protocol: dict[str, Any], work: Path, command: str) ->
 def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> dict[str, Any]:
     """A row of an architecture of the zoo."""
     from hf_attention_zoo.tasks.labels.evaluation import evaluate_classifier
-    from hf_attention_zoo.training.entry_point import run_training
+    from hf_attention_zoo.tasks.train import run_training
     from hf_attention_zoo.training.run_plan import parse_run
 
     folder, settings = work / run.folder, run.settings
@@ -385,8 +386,9 @@ def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> d
 def redundancy(folder: Path, dataset: str) -> dict[str, float]:
     """How much the hops repeat one another, the means over all texts of the test split; see `HopRedundancy`."""
     from hf_attention_zoo.alignment.results.hop_redundancy import measure_redundancy
+    from hf_attention_zoo.data.text_encoding import joined
     from hf_attention_zoo.folders.saved_model import load_checkpoint
-    from hf_attention_zoo.tasks.labels.rows import joined, load_labelled
+    from hf_attention_zoo.tasks.labels.rows import load_labelled
 
     rows = load_labelled(dataset, splits=["test"])[0]["test"]
     names = [name for name in ("text", "text_pair") if name in rows.column_names]

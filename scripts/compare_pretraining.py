@@ -49,7 +49,8 @@ from comparison_rows import (
 from hf_attention_zoo.data.record_files import read_rows as read_file_rows
 from hf_attention_zoo.tasks.evaluators import evaluator_for
 from hf_attention_zoo.tasks.running_text.command import pretraining_plan
-from hf_attention_zoo.training.entry_point import run_training
+from hf_attention_zoo.tasks.table import task_for
+from hf_attention_zoo.tasks.train import run_training
 from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
 from hf_attention_zoo.training.run_plan import parse_run
 
@@ -174,7 +175,7 @@ def pretrain(protocol_file: Path, work_dir: Path, data: dict[str, str], only: st
             plan, task = pretraining_plan(argv, command=command)
             run_training(plan, task=task)
             finish(folder, settings)
-        metrics = evaluator_for(folder).run(folder)  # the text of the training, and its column
+        metrics = task_for(folder).evaluate(folder)  # the text of the training, and its column
         facts = read_json(folder / FACTS_FILE)
         shared = {"body": name, "seed": facts["seed"], "steps": facts["steps"], "seconds": facts["seconds"]}
         shared |= hardware() | {"settings": settings}
@@ -236,7 +237,7 @@ def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str) ->
             run_training(parse_run(argv, command=command))
             finish(folder, settings)
         facts = read_json(folder / FACTS_FILE)
-        metrics = evaluator_for(folder).run(folder)  # the data set of the training, and its columns
+        metrics = task_for(folder).evaluate(folder)  # the data set of the training, and its columns
         metric = one.task_settings["metric"]
         baseline = one.task_settings.get("baseline")
         row = {

@@ -6,7 +6,7 @@ torchrun --nproc_per_node 2 scripts/evaluate.py runs/de-en --dataset translation
 import sys
 
 from hf_attention_zoo.cli.failures import exit_code
-from hf_attention_zoo.tasks.translation.evaluation import main
+from hf_attention_zoo.tasks.evaluate import main
 
 if __name__ == "__main__":
     sys.exit(exit_code(lambda: main(program="python scripts/evaluate.py")))

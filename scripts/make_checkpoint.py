@@ -59,10 +59,10 @@ def main() -> None:
     if size > LIMIT_MB:
         raise SystemExit(f"model.safetensors has {size:.1f} MB, the limit is {LIMIT_MB:.0f} MB; train a smaller model")
     shutil.copyfile(options.run / "training.json", options.out / "training.json")
-    evaluator = evaluator_for(options.out)
+    kind = task_for(options.out)
     chosen = {name: getattr(options, name) for name in ("dataset", "group_column") if getattr(options, name)}
-    metrics = evaluator.run(options.out, **chosen, split="test", command=evaluation_command(options.out, chosen))
-    print(evaluator.summary(metrics))
+    metrics = kind.evaluate(options.out, **chosen, split="test", command=evaluation_command(options.out, chosen))
+    print(kind.summary(metrics))
 
     model, _ = load_checkpoint(options.out, device="cpu")
     reader = load_reader(options.out)

@@ -7,7 +7,7 @@ accelerate launch --config_file scripts/accelerate/ddp.yaml scripts/train.py rnn
 import sys
 
 from hf_attention_zoo.cli.failures import exit_code
-from hf_attention_zoo.training.entry_point import main
+from hf_attention_zoo.tasks.train import main
 
 if __name__ == "__main__":
     sys.exit(exit_code(lambda: main(program="python scripts/train.py")))

@@ -149,30 +149,11 @@ def test_imports_inside_the_package_are_absolute_and_name_what_they_want() -> No
     assert wrong == []
 
 
-def package_imports(paths: list[Path]) -> Iterator[tuple[Path, ast.AST, list[str]]]:
-    for path, node in nodes(paths):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("hf_attention_zoo."):
-            yield path, node, node.module.split(".")[1:]
+def test_rooms_import_from_floors_below_alone() -> None:
+    """The contracts in pyproject.toml: floors, models and tasks apart, results without drawings, no circles."""
+    from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
-
-@pytest.mark.parametrize("folder", ["attention", "recurrent", "images", "parts"])
-def test_mechanisms_know_nothing_above_them(folder: str) -> None:
-    wrong = [
-        place(path, node)
-        for path, node, parts in package_imports(sorted((PACKAGE / folder).glob("*.py")))
-        if parts[0] not in ("attention", "recurrent", "losses", "loops", "parts", folder)
-    ]
-    assert wrong == []
-
-
-def test_no_model_imports_another_or_what_stands_above_models() -> None:
-    wrong = []
-    for path, node, parts in package_imports(sorted((PACKAGE / "models").rglob("*.py"))):
-        own = path.parent.name
-        below = parts[0] in ("attention", "recurrent", "images", "parts", "losses", "loops", "seq2seq", "tokenization")
-        if not below and parts[:2] != ["models", own]:
-            wrong.append(place(path, node))
-    assert wrong == []
+    assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), cache_dir=None) == EXIT_STATUS_SUCCESS
 
 
 def test_modeling_files_are_short_enough_to_read_beside_the_paper() -> None:

@@ -15,7 +15,8 @@ from typing import Any
 from transformers import TrainerCallback
 
 from hf_attention_zoo import list_architectures
-from hf_attention_zoo.training.entry_point import TrainingResult, run_training
+from hf_attention_zoo.tasks.train import run_training
+from hf_attention_zoo.training.entry_point import TrainingResult
 from hf_attention_zoo.training.run_plan import parse_run
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"

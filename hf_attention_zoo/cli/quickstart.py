@@ -190,9 +190,9 @@ def _run(
 
     for checkpoint in checkpoints(folder):
         shutil.rmtree(checkpoint)
-    evaluator = evaluator_for(folder)
-    metrics = evaluator.run(folder, split="test", command=command)
-    print(evaluator.summary(metrics))
+    kind = task_for(folder)
+    metrics = kind.evaluate(folder, split="test", command=command)
+    print(kind.summary(metrics))
 
     examples = task.examples(metrics)
     drawn = draw_alignment(row, folder, task, examples[0])

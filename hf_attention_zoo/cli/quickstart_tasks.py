@@ -85,7 +85,8 @@ class QuickLabels(QuickTask):
     validation = ("accuracy", "accuracy", 100.0)
 
     def examples(self, metrics: dict[str, Any]) -> list[Example]:
-        from hf_attention_zoo.tasks.labels.rows import joined, load_labelled
+        from hf_attention_zoo.data.text_encoding import joined
+        from hf_attention_zoo.tasks.labels.rows import load_labelled
 
         splits, info = load_labelled(self.sample.name, splits=["test"])
         test = splits["test"]

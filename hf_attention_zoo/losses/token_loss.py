@@ -76,3 +76,13 @@ class _SummedCrossEntropy(torch.autograd.Function):
             if narrow:
                 grad_logits[rows] = part
         return grad_logits, None
+
+
+def log_likelihood(logits: Tensor, labels: Tensor) -> Tensor:
+    """log p of each row of labels (B, T), -100 where there is nothing to predict, under logits (B, T, V): (B).
+
+    Sums over a row's labels in float32 or better; 0 for a row without labels.
+    """
+    wide = logits if logits.dtype == torch.float64 else logits.float()
+    losses = functional.cross_entropy(wide.flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="none")
+    return -losses.view(labels.shape).sum(1)

@@ -2,7 +2,7 @@
 
 import torch
 
-from hf_attention_zoo.parts.model_inputs import log_likelihood
+from hf_attention_zoo.losses.token_loss import log_likelihood
 
 IGNORED_LABEL = -100
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from hf_attention_zoo.losses.token_loss import labels_outside, summed_cross_entropy
 
@@ -132,13 +131,3 @@ def label_loss(
     total = summed_cross_entropy(logits.flatten(0, 1), labels.flatten())
     items = (labels != -100).sum() if num_items_in_batch is None else num_items_in_batch
     return total / torch.as_tensor(items, device=total.device).clamp(min=1)
-
-
-def log_likelihood(logits: Tensor, labels: Tensor) -> Tensor:
-    """log p of each row of labels (B, T), -100 where there is nothing to predict, under logits (B, T, V): (B).
-
-    Sums over a row's labels in float32 or better; 0 for a row without labels.
-    """
-    wide = logits if logits.dtype == torch.float64 else logits.float()
-    losses = functional.cross_entropy(wide.flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="none")
-    return -losses.view(labels.shape).sum(1)

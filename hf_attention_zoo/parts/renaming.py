@@ -9,6 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
+from hf_attention_zoo.registry import get_architecture
+
 State = dict[str, Tensor]
 # (their name, our name); {n} stands for the number of a layer, and an ending .weight or .bias goes along.
 NameTable = tuple[tuple[str, str], ...]
@@ -97,9 +99,7 @@ def saved_model(source: Path, model_type: str, default: str) -> Any:
     name = (config.architectures or [default])[0]
     model_class = getattr(transformers, name, None)
     if model_class is None:
-        import hf_attention_zoo
-
-        model_class = getattr(hf_attention_zoo, name)
+        model_class = {found.__name__: found for found in get_architecture(model_type).model_classes.values()}[name]
     model, report = model_class.from_pretrained(source, output_loading_info=True)
     if report["missing_keys"]:
         raise ValueError(f"{source} has no weights called {', '.join(sorted(report['missing_keys'])[:5])}")

@@ -1,130 +1,152 @@
-"""What a training run adds for the kind of model that it trains: one row per Auto class, one module per row."""
+"""The tasks, a row each. The commands, the pipelines, the evaluation and the cards follow from the rows.
+
+A row names classes and functions of modules that have the same names in every task's folder, so that adding a task is
+one folder and one row.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+from hf_attention_zoo.folders.saved_model import saved_auto_class
 from hf_attention_zoo.registry import Architecture, load_object
-
-if TYPE_CHECKING:
-    from hf_attention_zoo.training.run_plan import RunPlan
-    from hf_attention_zoo.training.zoo_trainer import ZooTrainer
+from hf_attention_zoo.training.task_contract import TrainingTask
 
 
 @dataclass(frozen=True)
-class TaskRow:
-    """What `attention-zoo train --task` knows.
+class Task:
+    """One task.
 
     Attributes:
+        folder: under `tasks/`.
         name: of the task, as pipelines call it.
-        auto_class: of the models that do it.
-        path: "module:class" of the training.
+        auto_classes: of the models that do it.
+        training: class in `training.py`; None where `attention-zoo train` does not train it.
+        evaluation: function in `evaluation.py`, folder and keywords -> metrics.
+        pipelines: whether `pipeline.py` has something to register.
     """
 
+    folder: str
     name: str
-    auto_class: str
-    path: str
+    auto_classes: tuple[str, ...]
+    training: str | None
+    evaluation: str
+    pipelines: bool = False
+
+    def load(self, module: str, name: str) -> Any:
+        """Something of one of the task's modules."""
+        return load_object(f"hf_attention_zoo.tasks.{self.folder}.{module}:{name}")
+
+    def evaluate(self, folder: str | Path, **settings: Any) -> dict[str, Any]:
+        """Score a saved model; returns the metrics, which are written to metrics.json."""
+        return self.load("evaluation", self.evaluation)(folder, **settings)
+
+    def summary(self, metrics: dict[str, Any]) -> str:
+        """The metrics as a person reads them."""
+        return self.load("evaluation", "summary")(metrics)
+
+    def evaluation_command(self, argv: Sequence[str], program: str) -> int:
+        """The command line that scores this kind of model."""
+        return self.load("evaluation", "main")(argv, program)
+
+    def register_pipelines(self) -> None:
+        """Make transformers' `pipeline` do the task with these models."""
+        if self.pipelines:
+            self.load("pipeline", "register")()
 
 
 # `attention-zoo train` trains the first one that an architecture has, or the one that is named.
-TASKS: tuple[TaskRow, ...] = (
-    TaskRow("translation", "AutoModelForSeq2SeqLM", "hf_attention_zoo.tasks.translation.training:TranslationTask"),
-    TaskRow(
+TASKS: tuple[Task, ...] = (
+    Task(
+        "translation",
+        "translation",
+        ("AutoModelForSeq2SeqLM",),
+        training="TranslationTask",
+        evaluation="evaluate_checkpoint",
+        pipelines=True,
+    ),
+    Task(
+        "labels",
         "text-classification",
-        "AutoModelForSequenceClassification",
-        "hf_attention_zoo.tasks.labels.training:LabelTask",
+        ("AutoModelForSequenceClassification",),
+        training="LabelTask",
+        evaluation="evaluate_classifier",
+        pipelines=True,
     ),
-    TaskRow("token-classification", "AutoModelForTokenClassification", "hf_attention_zoo.tasks.tags.training:TagTask"),
-    TaskRow(
+    Task(
+        "tags",
+        "token-classification",
+        ("AutoModelForTokenClassification",),
+        training="TagTask",
+        evaluation="evaluate_tagger",
+    ),
+    Task(
+        "questions",
         "question-answering",
-        "AutoModelForQuestionAnswering",
-        "hf_attention_zoo.tasks.questions.training:QuestionTask",
+        ("AutoModelForQuestionAnswering",),
+        training="QuestionTask",
+        evaluation="evaluate_answerer",
+        pipelines=True,
     ),
-    TaskRow("multiple-choice", "AutoModelForMultipleChoice", "hf_attention_zoo.tasks.choices.training:ChoiceTask"),
-    TaskRow("image-captioning", "AutoModelForImageTextToText", "hf_attention_zoo.tasks.captions.training:CaptionTask"),
+    Task(
+        "choices",
+        "multiple-choice",
+        ("AutoModelForMultipleChoice",),
+        training="ChoiceTask",
+        evaluation="evaluate_chooser",
+    ),
+    Task(
+        "captions",
+        "image-captioning",
+        ("AutoModelForImageTextToText",),
+        training="CaptionTask",
+        evaluation="evaluate_captioner",
+        pipelines=True,
+    ),
+    Task(
+        "running_text",
+        "pre-training",
+        ("AutoModelForPreTraining", "AutoModelForMaskedLM", "AutoModelForCausalLM"),
+        training=None,
+        evaluation="evaluate_language",
+        pipelines=True,
+    ),
 )
 
 
-@dataclass
-class EncodedData:
-    """What the Trainer reads, and what the task keeps for its metrics."""
+def task_for(folder: str | Path) -> Task:
+    """The task of a saved model.
 
-    train: Any
-    validation: Any | None
-    dropped: int | None = 0
-    kept: dict[str, Any] = field(default_factory=dict)
-
-
-class TrainingTask(ABC):
-    """One kind of training. The methods are called in the order in which they stand here."""
-
-    auto_class: ClassVar[str]
-    rows_said: ClassVar[str]
-    shown: ClassVar[tuple[str, ...]]
-
-    def __init__(self, plan: RunPlan, row: Architecture) -> None:
-        self.plan = plan
-        self.row = row
-
-    @abstractmethod
-    def load(self) -> tuple[Any, Any | None]:
-        """Raw training and validation rows; no validation if nothing asks for it.
-
-        Raises:
-            ValueError: settings that say nothing to this task, or a split that is not there.
-        """
-
-    @abstractmethod
-    def train_tokenizer(self, rows: Any) -> Any:
-        """A tokenizer for the training rows, with the plan's settings."""
-
-    def prepare_tokenizer(self, tokenizer: Any) -> None:  # noqa: B027 (most tasks do nothing)
-        """Last settings of a tokenizer that was trained or taken over, before it is saved."""
-
-    def head_fields(self) -> dict[str, Any]:
-        """Fields of the config that a model needs which was trained on another task, such as its labels."""
-        return {}
-
-    @abstractmethod
-    def config_fields(self, tokenizer: Any) -> dict[str, Any]:
-        """Fields of a new model's config that follow from tokenizer and data; they win over the plan's."""
-
-    def prepare_model(self, model: Any, tokenizer: Any, rows: Any) -> None:  # noqa: B027 (most tasks do nothing)
-        """Last settings of the model before it trains; `rows` are the raw training rows."""
-
-    @abstractmethod
-    def encode(self, train: Any, validation: Any | None, tokenizer: Any) -> EncodedData:
-        """Rows as ids."""
-
-    @abstractmethod
-    def trainer(self, model: Any, data: EncodedData, tokenizer: Any, callbacks: list[Any]) -> ZooTrainer:
-        """The trainer with collator and metrics."""
-
-    def finished(self) -> None:  # noqa: B027 (most tasks leave nothing behind)
-        """Clear away what only an unfinished run needs."""
-
-    @abstractmethod
-    def facts(self, data: EncodedData, epochs: float) -> dict[str, Any]:
-        """Entries of training.json that only this task has."""
+    Raises:
+        ValueError: no such folder, or a kind of model that has no task.
+    """
+    auto_class = saved_auto_class(folder)
+    for task in TASKS:
+        if auto_class in task.auto_classes:
+            return task
+    scored = [name for task in TASKS for name in task.auto_classes]
+    raise ValueError(f"{folder} holds a model for {auto_class}; scored are those for {' and '.join(scored)}")
 
 
 def task_class(row: Architecture, name: str | None = None) -> type[TrainingTask]:
-    """The task that an architecture is trained for: the one named, or the first that it has.
+    """How an architecture is trained: for the task named, or for the first that it has.
 
     Raises:
         ValueError: there is no such task, or the architecture does not do it.
     """
-    if name is not None and name not in {task.name for task in TASKS}:
-        raise ValueError(f"task={name!r}; it is one of {', '.join(task.name for task in TASKS)}")
-    able = [task for task in TASKS if task.auto_class in row.models]
+    trained = [task for task in TASKS if task.training is not None]
+    names = [task.name for task in trained]
+    if name is not None and name not in names:
+        raise ValueError(f"task={name!r}; it is one of {', '.join(names)}")
+    able = [task for task in trained if any(auto_class in row.models for auto_class in task.auto_classes)]
     for task in able:
         if name in (None, task.name):
-            return load_object(task.path)
+            return task.load("training", str(task.training))
     if able:
         raise ValueError(f"{row.model_type} is trained for {' or '.join(task.name for task in able)}, not for {name}")
     raise ValueError(
-        f"{row.model_type} does {', '.join(row.tasks)}; this command trains architectures for "
-        f"{' or '.join(task.name for task in TASKS)}"
+        f"{row.model_type} does {', '.join(row.tasks)}; this command trains architectures for {' or '.join(names)}"
     )

@@ -7,7 +7,6 @@ computes the losses it would have computed.
 
 import importlib.util
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,6 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback, Tra
 
 from hf_attention_zoo.folders.run_facts import changed_fields, describe_hardware, versions
 from hf_attention_zoo.registry import get_architecture
-from hf_attention_zoo.tasks.table import TrainingTask, task_class
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.given_model import check_plan, check_tokenizer, check_vocabulary, load_given
 from hf_attention_zoo.training.output_folder import (
@@ -45,22 +43,22 @@ class TrainingResult:
     log_history: list[dict[str, Any]] = field(default_factory=list)
 
 
-def run_training(
+def run_task(
     plan: RunPlan,
+    task: TrainingTask,
     *,
     quiet: bool = False,
     say: Callable[[str], None] = print,
     callbacks: Sequence[TrainerCallback] = (),
-    task: TrainingTask | None = None,
 ) -> TrainingResult:
     """Train what the plan says and fill its output folder.
 
     Args:
         plan: see `parse_run`.
+        task: what is trained.
         quiet: a progress bar with the newest numbers beside it instead of a line per log.
         say: where one-line messages go (main process only).
         callbacks: more callbacks for the Trainer.
-        task: what is trained, if it is not the task of the plan's architecture.
 
     Raises:
         ValueError: wrong arguments or data, before any work is lost.
@@ -68,7 +66,6 @@ def run_training(
     """
     args, row = plan.training, get_architecture(plan.model.architecture)
     tell = say if args.process_index == 0 else lambda text: None
-    task = task_class(row, plan.model.task)(plan, row) if task is None else task
     _check_arguments(args)
     check_plan(plan, row)
     folder = Path(args.output_dir)
@@ -211,30 +208,15 @@ def _save(trainer: ZooTrainer, folder: Path) -> None:
         (folder / "training_args.bin").unlink(missing_ok=True)
 
 
-def main(argv: Sequence[str] | None = None, program: str = "attention-zoo train") -> int:
-    """The command line: train, print the validation numbers and where the model is. Returns the exit code."""
-    import shlex
-
-    from hf_attention_zoo.training.run_plan import build_parser, parse_run
-
-    argv = list(sys.argv[1:] if argv is None else argv)
-    if not argv or "--help" in argv or "-h" in argv:
-        print(build_parser().format_help())
-        return 0
-    plan = parse_run(argv, command=f"{program} {shlex.join(argv)}")
-    shown = task_class(get_architecture(plan.model.architecture), plan.model.task).shown
-    return run_and_report(plan, shown)
-
-
-def run_and_report(plan: RunPlan, shown: Sequence[str], task: TrainingTask | None = None) -> int:
-    """Train, print the validation numbers in `shown` and where the model is. Returns the exit code."""
+def run_and_report(plan: RunPlan, task: TrainingTask) -> int:
+    """Train, print the validation numbers that the task shows and where the model is. Returns the exit code."""
     try:
-        result = run_training(plan, task=task)
+        result = run_task(plan, task)
     except TrainingStopped as stopped:
         print(stopped)
         return 130
     if plan.training.process_index == 0:
-        for name in shown:
+        for name in task.shown:
             if f"eval_{name}" in result.metrics:
                 print(f"validation {name}: {result.metrics[f'eval_{name}']:.4f}")
         print(f"saved in {result.output_dir}")

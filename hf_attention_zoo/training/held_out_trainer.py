@@ -9,7 +9,7 @@ import numpy as np
 from torch.utils.data import DataLoader, Dataset
 from transformers.trainer_utils import EvalLoopOutput
 
-from hf_attention_zoo.tasks.labels.examples import LENGTH
+from hf_attention_zoo.data.text_encoding import LENGTH
 from hf_attention_zoo.training.zoo_trainer import ZooTrainer
 
 # (model in evaluation mode, tokenizer, batch size) -> numbers by name

@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 
 from hf_attention_zoo import PictureAttention, align
-from hf_attention_zoo.alignment.drawing.picture_upsampling import upsample
+from hf_attention_zoo.alignment.results.picture_upsampling import upsample
 
 
 @pytest.mark.parametrize("num_beams", [1, 4])

@@ -51,7 +51,7 @@ def test_every_protocol_makes_a_plan_of_each_of_its_variants(
     from hf_attention_zoo import ShowAttendTellConfig
 
     plans = []
-    monkeypatch.setattr("hf_attention_zoo.training.entry_point.run_training", plans.append)
+    monkeypatch.setattr("hf_attention_zoo.tasks.train.run_training", plans.append)
     monkeypatch.setattr(compare, "dataset_folder", lambda protocol, work: "data/pictures")
     for name in ("captions_emoji", "captions_stamps", "captions_grid"):
         protocol = compare.read_protocol(SCRIPTS / "comparisons" / f"{name}.yaml")

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from hf_attention_zoo.data.record_files import read_rows
-from hf_attention_zoo.data.task_rows import load_choices, load_questions, load_tagged
+from hf_attention_zoo.tasks.choices.rows import load_choices
+from hf_attention_zoo.tasks.questions.rows import load_questions
+from hf_attention_zoo.tasks.tags.rows import load_tagged
 
 CONTEXT = "Anna sees the dog. Bert hunts the cat."
 ASKED = [

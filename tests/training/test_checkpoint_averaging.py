@@ -11,6 +11,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from hf_attention_zoo.cli.command import main
+from hf_attention_zoo.tasks.train import run_training
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.checkpoint_averaging import average_weights, load_average, write_average
 from hf_attention_zoo.training.entry_point import run_training

@@ -14,7 +14,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, BertConfig
 
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.tasks.running_text.command import pretraining_plan
-from hf_attention_zoo.training.entry_point import run_training
+from hf_attention_zoo.tasks.train import run_training
 from hf_attention_zoo.training.given_model import load_given
 
 TEXTS = ["the dog sees Anna .", "a cat came , the horse went .", "Carla likes the dog ."]

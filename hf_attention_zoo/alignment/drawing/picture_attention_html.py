@@ -4,7 +4,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from hf_attention_zoo.alignment.drawing.picture_attention_plot import panel_pictures
-from hf_attention_zoo.alignment.drawing.picture_upsampling import SMOOTHING
+from hf_attention_zoo.alignment.results.picture_upsampling import SMOOTHING
 
 if TYPE_CHECKING:
     import numpy as np

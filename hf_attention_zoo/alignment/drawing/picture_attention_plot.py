@@ -15,7 +15,7 @@ from hf_attention_zoo.alignment.drawing.figures import (
     style_text,
 )
 from hf_attention_zoo.alignment.drawing.fonts import drawable_labels
-from hf_attention_zoo.alignment.drawing.picture_upsampling import SMOOTHING
+from hf_attention_zoo.alignment.results.picture_upsampling import SMOOTHING
 
 if TYPE_CHECKING:
     from hf_attention_zoo.alignment.results.picture_attention import PictureAttention

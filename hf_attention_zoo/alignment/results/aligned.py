@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hf_attention_zoo.alignment.results.drawings import drawing
 from hf_attention_zoo.alignment.results.records import exact, read_fields, written
 
 if TYPE_CHECKING:
@@ -95,20 +96,14 @@ class Alignment:
         Raises:
             ValueError: another suffix, or nothing to draw.
         """
-        from hf_attention_zoo.alignment.drawing.plotting import plot_alignment
-
-        return plot_alignment(self, path, **options)
+        return drawing("plot_alignment")(self, path, **options)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """A self-contained page with the matrix; hovering over a cell shows its two tokens and its weight."""
-        from hf_attention_zoo.alignment.drawing.html_view import alignment_page
-
-        return written(alignment_page(self), path)
+        return written(drawing("alignment_page")(self), path)
 
     def _repr_html_(self) -> str:
-        from hf_attention_zoo.alignment.drawing.html_view import alignment_fragment
-
-        return alignment_fragment(self)
+        return drawing("alignment_fragment")(self)
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """A JSON object with the five fields; `from_json` gives back an equal alignment, to the last bit."""

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from hf_attention_zoo.alignment.results.drawings import drawing
 from hf_attention_zoo.alignment.results.label_scores import best_label, scores_of_output
 from hf_attention_zoo.alignment.results.records import exact, read_fields, written
 from hf_attention_zoo.seq2seq.forced_attention import evaluation_mode
@@ -107,20 +108,14 @@ class DocumentAttention:
         Raises:
             ValueError: another suffix, or a document without words.
         """
-        from hf_attention_zoo.alignment.drawing.document_attention_plot import plot_document
-
-        return plot_document(self, path, **options)
+        return drawing("plot_document")(self, path, **options)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """A self-contained page; hovering over a word or a sentence's mark shows its weight."""
-        from hf_attention_zoo.alignment.drawing.document_attention_html import document_page
-
-        return written(document_page(self), path)
+        return written(drawing("document_page")(self), path)
 
     def _repr_html_(self) -> str:
-        from hf_attention_zoo.alignment.drawing.document_attention_html import document_fragment
-
-        return document_fragment(self)
+        return drawing("document_fragment")(self)
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """A JSON object with the five fields; `from_json` gives back an equal one, to the last bit."""

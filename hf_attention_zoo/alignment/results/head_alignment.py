@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hf_attention_zoo.alignment.results.aligned import Alignment
+from hf_attention_zoo.alignment.results.drawings import drawing
 from hf_attention_zoo.alignment.results.records import exact, json_text, written
 
 if TYPE_CHECKING:
@@ -125,15 +126,11 @@ class HeadAlignment:
         Raises:
             ValueError: another suffix, no such token, or nothing to draw.
         """
-        from hf_attention_zoo.alignment.drawing.column_plot import plot_columns
-
-        return plot_columns(self, path, rows=self.rows_of(token), **options)
+        return drawing("plot_columns")(self, path, rows=self.rows_of(token), **options)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """A self-contained page with the same picture; hovering over a line shows its head, tokens and weight."""
-        from hf_attention_zoo.alignment.drawing.column_html import columns_page
-
-        return written(columns_page(self), path)
+        return written(drawing("columns_page")(self), path)
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """A JSON object with all fields; `from_json` gives back equal weights, to the last bit."""

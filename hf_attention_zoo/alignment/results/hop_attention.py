@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from hf_attention_zoo.alignment.results.drawings import drawing
 from hf_attention_zoo.alignment.results.given_texts import Pair, as_pair, given_texts
 from hf_attention_zoo.alignment.results.label_scores import best_label, scores_of_output
 from hf_attention_zoo.alignment.results.records import exact, json_text, written
@@ -128,20 +129,14 @@ class HopAttention:
         Raises:
             ValueError: another suffix, or no text with a token.
         """
-        from hf_attention_zoo.alignment.drawing.hop_attention_plot import plot_hops
-
-        return plot_hops(self, path, **options)
+        return drawing("plot_hops")(self, path, **options)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """A self-contained page: the text coloured by the summed weights, and once more for every hop."""
-        from hf_attention_zoo.alignment.drawing.hop_attention_html import hops_page
-
-        return written(hops_page(self), path)
+        return written(drawing("hops_page")(self), path)
 
     def _repr_html_(self) -> str:
-        from hf_attention_zoo.alignment.drawing.hop_attention_html import hops_fragment
-
-        return hops_fragment(self)
+        return drawing("hops_fragment")(self)
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """A JSON object; `from_json` gives back an equal one, to the last bit."""

@@ -16,7 +16,8 @@ import torch
 from PIL import Image
 from transformers import PreTrainedModel
 
-from hf_attention_zoo.alignment.drawing.picture_upsampling import SMOOTHING, upsample
+from hf_attention_zoo.alignment.results.drawings import drawing
+from hf_attention_zoo.alignment.results.picture_upsampling import SMOOTHING, upsample
 from hf_attention_zoo.alignment.results.records import exact, read_fields, written
 from hf_attention_zoo.images.given_regions import given_regions
 from hf_attention_zoo.images.opening import open_picture
@@ -107,20 +108,14 @@ class PictureAttention:
         Raises:
             ValueError: another suffix, or a caption without tokens.
         """
-        from hf_attention_zoo.alignment.drawing.picture_attention_plot import plot_picture
-
-        return plot_picture(self, path, **options)
+        return drawing("plot_picture")(self, path, **options)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """A self-contained page with the same panels; hovering over a region shows its weight."""
-        from hf_attention_zoo.alignment.drawing.picture_attention_html import picture_page
-
-        return written(picture_page(self), path)
+        return written(drawing("picture_page")(self), path)
 
     def _repr_html_(self) -> str:
-        from hf_attention_zoo.alignment.drawing.picture_attention_html import picture_fragment
-
-        return picture_fragment(self)
+        return drawing("picture_fragment")(self)
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """A JSON object with the five fields, the picture as PNG; `from_json` gives back an equal one."""

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
+from hf_attention_zoo.alignment.results.drawings import drawing
 from hf_attention_zoo.alignment.results.records import written
 from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, label_info_of
 from hf_attention_zoo.seq2seq.forced_attention import evaluation_mode
@@ -118,9 +119,7 @@ class WordWeights:
 
     def plot(self, path: str | PathLike[str] | None = None, **options: Any) -> Any:
         """Draw one histogram for all labels and one for each, as figures 3 and 4 of the paper; returns the figure."""
-        from hf_attention_zoo.alignment.drawing.word_weights_plot import plot_word_weights
-
-        return plot_word_weights(self, path, **options)
+        return drawing("plot_word_weights")(self, path, **options)
 
     def table(self) -> str:
         """The counts and means as lines of text."""

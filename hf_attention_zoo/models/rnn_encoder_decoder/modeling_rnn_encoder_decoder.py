@@ -31,8 +31,9 @@ from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqModelOutput
 from transformers.utils import can_return_tuple
 
+from hf_attention_zoo.losses.token_loss import log_likelihood
 from hf_attention_zoo.models.rnn_encoder_decoder.configuration_rnn_encoder_decoder import RNNEncoderDecoderConfig
-from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, log_likelihood, one_of
+from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, one_of
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional import put_back, take
 from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_

@@ -29,6 +29,7 @@ from transformers.utils import can_return_tuple
 
 from hf_attention_zoo.attention.attention_base import AttendedSource, mix, open_mixture
 from hf_attention_zoo.attention.hard_attention import best_locations, draw_locations
+from hf_attention_zoo.losses.token_loss import log_likelihood
 from hf_attention_zoo.models.show_attend_tell.configuration_show_attend_tell import ShowAttendTellConfig
 from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import (
     CaptionOutput,
@@ -49,7 +50,6 @@ from hf_attention_zoo.parts.model_inputs import (
     check_vectors,
     encoder_mask,
     label_loss,
-    log_likelihood,
     one_of,
     shift_right,
 )

@@ -7,11 +7,12 @@ from os import PathLike
 from typing import Any
 
 import torch
-from transformers import GenerationConfig
+from transformers import AutoModelForImageTextToText, GenerationConfig
 from transformers.pipelines.base import Pipeline
 
 from hf_attention_zoo.images.given_regions import given_regions
 from hf_attention_zoo.images.opening import open_picture
+from hf_attention_zoo.tasks.pipeline_table import add
 
 MOST_TOKENS = 64
 
@@ -132,3 +133,8 @@ def _picture(source: Any, name: str) -> Any:
             )
         source = source["image"]
     return open_picture(source, name)
+
+
+def register() -> None:
+    """The task "image-captioning", which transformers calls "image-text-to-text" and asks for a text."""
+    add("image-captioning", CaptionPipeline, AutoModelForImageTextToText, "multimodal")

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from hf_attention_zoo.data.task_rows import load_choices
 from hf_attention_zoo.evaluation.evaluation_command import (
     add_common_flags,
     base_metrics,
@@ -21,6 +20,7 @@ from hf_attention_zoo.evaluation.evaluation_command import (
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
 from hf_attention_zoo.metrics.answer_scoring import normal_answer
 from hf_attention_zoo.tasks.choices.examples import ChoiceCollator, encode_choices
+from hf_attention_zoo.tasks.choices.rows import load_choices
 
 COLUMNS = ("context_column", "choices_column", "right_column")
 

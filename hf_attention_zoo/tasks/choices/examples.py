@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from hf_attention_zoo.tasks.labels.examples import encode_texts
+from hf_attention_zoo.data.text_encoding import encode_texts
 
 
 def encode_choices(tokenizer: Any, contexts: Sequence[str], choices: Sequence[Sequence[str]]) -> list[dict[str, Any]]:

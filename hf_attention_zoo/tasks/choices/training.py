@@ -6,10 +6,10 @@ from typing import Any
 
 from datasets import Dataset
 
-from hf_attention_zoo.data.task_rows import load_choices
+from hf_attention_zoo.data.text_encoding import LENGTH
 from hf_attention_zoo.tasks.choices.evaluation import choice_scores, predict_choices
 from hf_attention_zoo.tasks.choices.examples import ChoiceCollator, encode_choices
-from hf_attention_zoo.tasks.labels.examples import LENGTH
+from hf_attention_zoo.tasks.choices.rows import load_choices
 from hf_attention_zoo.training.fine_tuned_task import FineTunedTask
 from hf_attention_zoo.training.split_choice import needed_splits
 

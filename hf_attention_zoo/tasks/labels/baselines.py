@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL
-from hf_attention_zoo.tasks.labels.rows import Text, joined
+from hf_attention_zoo.data.text_encoding import Text, joined
 
 LOUD = 20.0  # a logit that stands for certainty
 _UNSPACED = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af]")

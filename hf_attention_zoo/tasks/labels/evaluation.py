@@ -14,13 +14,13 @@ from transformers import DataCollatorWithPadding
 
 from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL, LabelInfo, label_info_of
 from hf_attention_zoo.data.samples import get_sample, is_sample
+from hf_attention_zoo.data.text_encoding import Text, encode_texts
 from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split, write_metrics, write_predictions
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
 from hf_attention_zoo.metrics.label_scoring import SCORERS, class_scores, confusion_matrix, mean_loss, set_scores
 from hf_attention_zoo.tasks.labels.baselines import cosine_logits, majority_logits, tfidf_available, tfidf_logits
-from hf_attention_zoo.tasks.labels.examples import encode_texts
-from hf_attention_zoo.tasks.labels.rows import Text, load_labelled
+from hf_attention_zoo.tasks.labels.rows import load_labelled
 from hf_attention_zoo.training.arguments import DataArguments
 from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
 

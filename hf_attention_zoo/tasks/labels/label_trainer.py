@@ -7,8 +7,8 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 from transformers.trainer_utils import EvalLoopOutput, EvalPrediction
 
+from hf_attention_zoo.data.text_encoding import LENGTH
 from hf_attention_zoo.metrics.label_scoring import SCORERS, mean_loss
-from hf_attention_zoo.tasks.labels.examples import LENGTH
 from hf_attention_zoo.training.zoo_trainer import ZooTrainer
 
 

@@ -41,3 +41,8 @@ def pad_documents() -> None:
 
     _pad.pads_documents = True
     base._pad = _pad
+
+
+def register() -> None:
+    """Let every pipeline pad documents."""
+    pad_documents()

@@ -25,18 +25,12 @@ from hf_attention_zoo.data.labels import (
 )
 from hf_attention_zoo.data.record_files import SPLITS, canonical_split, read_rows
 from hf_attention_zoo.data.samples import LabelledSample, get_sample, is_sample
+from hf_attention_zoo.data.sources import DataFiles, chosen_splits, fetch_from_hub, local_files, refuse_arguments
+from hf_attention_zoo.data.text_encoding import Text, joined
 from hf_attention_zoo.data.text_folders import class_folders, read_class_folders
-from hf_attention_zoo.tasks.translation.rows import (
-    DataFiles,
-    chosen_splits,
-    fetch_from_hub,
-    local_files,
-    refuse_arguments,
-)
 
 logger = logging.getLogger(__name__)
 
-Text = str | list[str]
 PlacedRow = tuple[str, Mapping[str, Any]]
 
 # Names that columns go by where the caller names none, the first that is there counts.
@@ -150,11 +144,6 @@ def load_labelled(
     return _Reader(name, columns, problem_type, label_names, label_separator, needed).read(
         chosen_splits(sources, splits, name)
     )
-
-
-def joined(text: Text) -> str:
-    """A text as one string: the sentences of a document with spaces between them."""
-    return text if isinstance(text, str) else " ".join(text)
 
 
 class _Files:

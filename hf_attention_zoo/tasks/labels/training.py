@@ -6,9 +6,10 @@ from datasets import Dataset
 from transformers import DataCollatorWithPadding
 
 from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL, LabelInfo, label_info_of
+from hf_attention_zoo.data.text_encoding import drop_long_texts, longest_first, raw_texts
 from hf_attention_zoo.folders.saved_model import saved_auto_class
 from hf_attention_zoo.metrics.label_scoring import MAIN_METRIC
-from hf_attention_zoo.tasks.labels.examples import drop_long_texts, encode_labelled, longest_first, raw_texts
+from hf_attention_zoo.tasks.labels.examples import encode_labelled
 from hf_attention_zoo.tasks.labels.label_trainer import ZooLabelTrainer
 from hf_attention_zoo.tasks.labels.rows import load_labelled
 from hf_attention_zoo.tasks.table import EncodedData, TrainingTask

@@ -5,6 +5,7 @@ from typing import Any
 from datasets import Dataset
 from transformers.utils import logging
 
+from hf_attention_zoo.data.text_encoding import joined, raw_texts
 from hf_attention_zoo.data.word_vectors import (
     Vectors,
     learn_word_vectors,
@@ -12,8 +13,6 @@ from hf_attention_zoo.data.word_vectors import (
     start_embeddings,
     words_of,
 )
-from hf_attention_zoo.tasks.labels.examples import raw_texts
-from hf_attention_zoo.tasks.labels.rows import joined
 from hf_attention_zoo.training.arguments import ModelArguments
 
 logger = logging.get_logger(__name__)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from hf_attention_zoo.data.task_rows import load_questions
 from hf_attention_zoo.evaluation.evaluation_command import (
     add_common_flags,
     base_metrics,
@@ -23,6 +22,7 @@ from hf_attention_zoo.evaluation.evaluation_command import (
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
 from hf_attention_zoo.metrics.answer_scoring import answer_scores, best_null_threshold, normal_answer
 from hf_attention_zoo.tasks.questions.examples import padded_windows, question_windows
+from hf_attention_zoo.tasks.questions.rows import load_questions
 from hf_attention_zoo.tasks.questions.span_search import MAX_ANSWER_TOKENS, Span, best_spans
 
 COLUMNS = ("question_column", "context_column", "answers_column")

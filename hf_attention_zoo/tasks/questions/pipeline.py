@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from transformers import AutoModelForQuestionAnswering
 from transformers.pipelines.base import ChunkPipeline
 
+from hf_attention_zoo.tasks.pipeline_table import restore
 from hf_attention_zoo.tasks.questions.examples import padded_windows, question_windows
 from hf_attention_zoo.tasks.questions.span_search import CANDIDATES, MAX_ANSWER_TOKENS, best_spans, null_probability
 
@@ -239,3 +241,8 @@ def whole_words(context: str, start: int, end: int) -> tuple[int, int]:
     while parts_word(end):
         end += 1
     return start, end
+
+
+def register() -> None:
+    """The task "question-answering", which transformers 5 dropped."""
+    restore("question-answering", QuestionAnsweringPipeline, AutoModelForQuestionAnswering)

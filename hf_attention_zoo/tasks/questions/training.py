@@ -7,11 +7,10 @@ from typing import Any
 
 from datasets import Dataset
 
-from hf_attention_zoo.data.task_rows import load_questions
-from hf_attention_zoo.tasks.labels.examples import LENGTH
+from hf_attention_zoo.data.text_encoding import LENGTH, row_limit
 from hf_attention_zoo.tasks.questions.evaluation import answer_questions, score_answers
 from hf_attention_zoo.tasks.questions.examples import answer_positions, padded_windows, question_windows
-from hf_attention_zoo.tasks.tags.examples import row_limit
+from hf_attention_zoo.tasks.questions.rows import load_questions
 from hf_attention_zoo.training.fine_tuned_task import FineTunedTask
 from hf_attention_zoo.training.split_choice import needed_splits
 

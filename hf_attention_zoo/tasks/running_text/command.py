@@ -42,4 +42,4 @@ def main(argv: Sequence[str] | None = None, program: str = "attention-zoo pretra
         print(build_parser(PRETRAINING).format_help())
         return 0
     plan, task = pretraining_plan(argv, command=f"{program} {shlex.join(argv)}")
-    return run_and_report(plan, task.shown, task)
+    return run_and_report(plan, task)

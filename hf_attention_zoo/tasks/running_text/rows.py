@@ -224,7 +224,7 @@ class DocumentSource:
         return text_files_of_folder(path)
 
     def _hub(self) -> Mapping[str, Any]:
-        from hf_attention_zoo.tasks.translation.rows import fetch_from_hub, local_files
+        from hf_attention_zoo.data.sources import fetch_from_hub, local_files
 
         name = os.fspath(self.source)
         if local_files(name, None, None, None) is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from hf_attention_zoo.data.task_rows import load_tagged
+from hf_attention_zoo.data.text_encoding import row_limit
 from hf_attention_zoo.evaluation.evaluation_command import (
     add_common_flags,
     base_metrics,
@@ -19,7 +19,8 @@ from hf_attention_zoo.evaluation.evaluation_command import (
 )
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
 from hf_attention_zoo.metrics.tag_scoring import most_frequent_tags, tag_scores
-from hf_attention_zoo.tasks.tags.examples import first_pieces, fitting_parts, row_limit
+from hf_attention_zoo.tasks.tags.examples import first_pieces, fitting_parts
+from hf_attention_zoo.tasks.tags.rows import load_tagged
 
 COLUMNS = ("words_column", "tags_column")
 

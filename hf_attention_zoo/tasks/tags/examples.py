@@ -7,7 +7,7 @@ from typing import Any
 
 from datasets import Dataset
 
-from hf_attention_zoo.tasks.labels.examples import LENGTH
+from hf_attention_zoo.data.text_encoding import LENGTH, row_limit
 
 IGNORED = -100
 
@@ -50,11 +50,6 @@ def first_pieces(encoded: Any, row: int, words: int) -> list[int | None]:
         if word is not None and places[word] is None:
             places[word] = position
     return places
-
-
-def row_limit(tokenizer: Any) -> int | None:
-    """Pieces that a row may have; None for any number."""
-    return tokenizer.model_max_length if tokenizer.model_max_length < 1_000_000 else None
 
 
 def encode_tagged(rows: Dataset, tokenizer: Any) -> Dataset:

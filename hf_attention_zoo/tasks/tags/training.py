@@ -7,12 +7,12 @@ from typing import Any
 from datasets import Dataset
 from transformers import AutoConfig, DataCollatorForTokenClassification
 
-from hf_attention_zoo.data.task_rows import TagInfo, load_tagged
+from hf_attention_zoo.data.text_encoding import LENGTH
 from hf_attention_zoo.folders.saved_model import saved_auto_class
 from hf_attention_zoo.metrics.tag_scoring import tag_scores
-from hf_attention_zoo.tasks.labels.examples import LENGTH
 from hf_attention_zoo.tasks.tags.evaluation import predict_tags
 from hf_attention_zoo.tasks.tags.examples import encode_tagged
+from hf_attention_zoo.tasks.tags.rows import TagInfo, load_tagged
 from hf_attention_zoo.training.fine_tuned_task import FineTunedTask
 from hf_attention_zoo.training.split_choice import needed_splits
 

@@ -8,7 +8,6 @@ translated and scored by exactly one of them.
 import argparse
 import math
 import shlex
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +24,6 @@ from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
 from hf_attention_zoo.metrics.likelihood import sentence_nll
 from hf_attention_zoo.metrics.scoring import bleu_by_source_length, copy_baseline, corpus_bleu, corpus_chrf
 from hf_attention_zoo.seq2seq.translating import translate
-from hf_attention_zoo.tasks.evaluators import evaluator_for
 from hf_attention_zoo.tasks.translation.rows import load_data
 from hf_attention_zoo.training.dotted_flags import split_dotted
 from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
@@ -251,17 +249,7 @@ def build_parser(program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def main(argv: Sequence[str] | None = None, program: str = "attention-zoo evaluate") -> int:
-    """The command line: hands on to the kind of model that the folder holds. Returns the exit code."""
-    argv = list(sys.argv[1:] if argv is None else argv)
-    folders = [word for word in argv if (Path(word) / "config.json").is_file()]
-    folder = (folders or [word for word in argv[:1] if not word.startswith("-")] or [None])[0]
-    if folder is None:
-        return translation_main(argv, program)
-    return evaluator_for(folder).main(argv, program)
-
-
-def translation_main(argv: Sequence[str], program: str) -> int:
+def main(argv: Sequence[str], program: str) -> int:
     """The command line of models that translate."""
     rest, dotted = split_dotted(argv, ("generation",))
     options = vars(build_parser(program).parse_args(rest))

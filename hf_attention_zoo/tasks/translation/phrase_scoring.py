@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
+from hf_attention_zoo.losses.token_loss import log_likelihood
 from hf_attention_zoo.metrics.likelihood import IGNORED_LABEL
-from hf_attention_zoo.parts.model_inputs import log_likelihood
 from hf_attention_zoo.seq2seq.forced_attention import evaluation_mode
 from hf_attention_zoo.seq2seq.source_text import checked_texts, encode_sources, pad_sources
 

@@ -1,11 +1,12 @@
 """`pipeline("translation", ...)`, which transformers 5 dropped, for every sequence-to-sequence model."""
 
+import re
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
 import torch
-from transformers import GenerationConfig
+from transformers import AutoModelForSeq2SeqLM, GenerationConfig
 from transformers.pipelines.base import Pipeline
 from transformers.utils import logging
 
@@ -17,8 +18,12 @@ from hf_attention_zoo.seq2seq.unknown_words import (
     checked_dictionary,
     load_dictionary,
 )
+from hf_attention_zoo.tasks.pipeline_table import restore
 
 logger = logging.get_logger(__name__)
+
+
+LANGUAGE_PAIR = re.compile(r"translation_\w+_to_\w+")
 
 
 class TranslationPipeline(Pipeline):
@@ -204,3 +209,24 @@ def _first_list(replaced: Any) -> list[str] | None:
     if replaced and isinstance(replaced[0], list):
         return replaced[0]
     return replaced if replaced and isinstance(replaced[0], str) else None
+
+
+class TaskAliases(dict):
+    """Other names of tasks, in which every `translation_xx_to_yy` stands for `translation`."""
+
+    def __contains__(self, task: object) -> bool:
+        return super().__contains__(task) or (isinstance(task, str) and LANGUAGE_PAIR.fullmatch(task) is not None)
+
+    def __missing__(self, task: Any) -> str:
+        if task in self:
+            return "translation"
+        raise KeyError(task)
+
+
+def register() -> None:
+    """The task "translation" with `translation_xx_to_yy`, which transformers 5 dropped."""
+    from transformers.pipelines import PIPELINE_REGISTRY
+
+    restore("translation", TranslationPipeline, AutoModelForSeq2SeqLM)
+    if not isinstance(PIPELINE_REGISTRY.task_aliases, TaskAliases):
+        PIPELINE_REGISTRY.task_aliases = TaskAliases(PIPELINE_REGISTRY.task_aliases)

@@ -28,7 +28,7 @@ from hf_attention_zoo.tasks.captions.examples import (
 from hf_attention_zoo.tasks.captions.grid_pictures import write_grid_pictures
 from hf_attention_zoo.tasks.captions.rows import load_captions
 from hf_attention_zoo.tasks.captions.training import CaptionMetrics
-from hf_attention_zoo.training.entry_point import run_training
+from hf_attention_zoo.tasks.train import run_training
 from hf_attention_zoo.training.optimizers import GravesRMSProp
 from hf_attention_zoo.training.run_plan import parse_run
 

@@ -10,10 +10,10 @@ import datasets
 import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 
-from hf_attention_zoo.data.task_rows import load_tagged
 from hf_attention_zoo.tasks.running_text.command import pretraining_plan
 from hf_attention_zoo.tasks.running_text.rows import DocumentSource
-from hf_attention_zoo.training.entry_point import run_training
+from hf_attention_zoo.tasks.tags.rows import load_tagged
+from hf_attention_zoo.tasks.train import run_training
 
 TEXTS = ["One dog sees. One cat came.", "The horse likes the dog. It went.", "A cat came here. The dog went."]
 Served = Callable[[DatasetDict], list[tuple[Any, ...]]]

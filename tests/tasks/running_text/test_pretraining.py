@@ -12,7 +12,8 @@ from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.tasks.running_text.command import pretraining_plan
 from hf_attention_zoo.tasks.running_text.evaluation import evaluate_language, summary
 from hf_attention_zoo.tasks.running_text.rows import read_documents
-from hf_attention_zoo.training.entry_point import TrainingResult, run_training
+from hf_attention_zoo.tasks.train import run_training
+from hf_attention_zoo.training.entry_point import TrainingResult
 from hf_attention_zoo.training.output_folder import TrainingStopped
 
 Arguments = Callable[..., list[str]]

@@ -9,6 +9,7 @@ import sacrebleu
 import torch
 
 from hf_attention_zoo.seq2seq.translating import translate
+from hf_attention_zoo.tasks.evaluate import main
 from hf_attention_zoo.tasks.translation.evaluation import (
     decoding_settings,
     evaluate_checkpoint,
