@@ -47,7 +47,6 @@ from comparison_rows import (
 )
 
 from hf_attention_zoo.data.record_files import read_rows as read_file_rows
-from hf_attention_zoo.tasks.evaluators import evaluator_for
 from hf_attention_zoo.tasks.running_text.command import pretraining_plan
 from hf_attention_zoo.tasks.table import task_for
 from hf_attention_zoo.tasks.train import run_training

@@ -106,7 +106,6 @@ def train_and_score(run: Run, protocol: dict[str, Any], work: Path, command: str
 
     from hf_attention_zoo.tasks.train import run_training
     from hf_attention_zoo.tasks.translation.evaluation import evaluate_checkpoint
-    from hf_attention_zoo.training.entry_point import run_training
     from hf_attention_zoo.training.run_plan import parse_run
 
     folder = work / run.folder

@@ -23,7 +23,7 @@ from hf_attention_zoo.alignment.results.sentence_projection import project_sente
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.folders.saved_model import load_checkpoint, load_reader, saved_auto_class
 from hf_attention_zoo.hub.cards import SENTENCES_FILE, write_card
-from hf_attention_zoo.tasks.evaluators import evaluator_for
+from hf_attention_zoo.tasks.table import task_for
 from hf_attention_zoo.tasks.translation.rows import load_data
 
 LIMIT_MB = 10.0

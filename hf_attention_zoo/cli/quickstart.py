@@ -86,7 +86,7 @@ def draw_alignment(row: Architecture, folder: Path, task: Any, example: Any) -> 
 
 def train(row: Architecture, recipe: str, folder: Path, options: argparse.Namespace, command: str, task: Any) -> None:
     """Train into the folder, or go on where an earlier start stopped; nothing if it is finished."""
-    from hf_attention_zoo.training.entry_point import run_training
+    from hf_attention_zoo.tasks.train import run_training
     from hf_attention_zoo.training.output_folder import FACTS_FILE
     from hf_attention_zoo.training.run_plan import parse_run
 
@@ -186,7 +186,7 @@ def _run(
     from hf_attention_zoo.cli.fresh_process import ANSWERS, answer_in_fresh_process
     from hf_attention_zoo.folders.saved_model import saved_auto_class
     from hf_attention_zoo.hub.cards import write_card
-    from hf_attention_zoo.tasks.evaluators import evaluator_for
+    from hf_attention_zoo.tasks.table import task_for
 
     for checkpoint in checkpoints(folder):
         shutil.rmtree(checkpoint)

@@ -30,6 +30,7 @@ from hf_attention_zoo.training.output_folder import (
     write_json,
 )
 from hf_attention_zoo.training.run_plan import RunPlan
+from hf_attention_zoo.training.task_contract import TrainingTask
 from hf_attention_zoo.training.zoo_trainer import PatienceOverParts, QuietProgress, StopOnRequest, ZooTrainer
 
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from datasets import Dataset
 
-from hf_attention_zoo.tasks.table import EncodedData, TrainingTask
 from hf_attention_zoo.training.fine_tuning import add_symbol_rows, cut_at_positions, special_ids, write_as_task
 from hf_attention_zoo.training.held_out_trainer import HeldOutTrainer
 from hf_attention_zoo.training.split_choice import training_and_validation
+from hf_attention_zoo.training.task_contract import EncodedData, TrainingTask
 
 # Flags that say nothing to these tasks.
 FOREIGN = ("source_lang", "target_lang", "source_column", "target_column", "max_words", "label_column", "class_names")

@@ -10,7 +10,7 @@ from transformers import AutoConfig, AutoTokenizer
 
 from hf_attention_zoo.folders.saved_model import check_folder, saved_auto_class
 from hf_attention_zoo.registry import Architecture, list_architectures
-from hf_attention_zoo.tasks.table import TrainingTask
+from hf_attention_zoo.training.task_contract import TrainingTask
 
 if TYPE_CHECKING:
     from hf_attention_zoo.training.run_plan import RunPlan

@@ -14,7 +14,6 @@ from hf_attention_zoo.cli.command import main
 from hf_attention_zoo.tasks.train import run_training
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.checkpoint_averaging import average_weights, load_average, write_average
-from hf_attention_zoo.training.entry_point import run_training
 from hf_attention_zoo.training.run_plan import parse_run
 
 Arguments = Callable[..., list[str]]

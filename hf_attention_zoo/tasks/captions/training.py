@@ -17,9 +17,9 @@ from hf_attention_zoo.tasks.captions.examples import (
     regions_folder,
 )
 from hf_attention_zoo.tasks.captions.rows import CaptionRows, load_captions
-from hf_attention_zoo.tasks.table import EncodedData, TrainingTask
 from hf_attention_zoo.training.arguments import ModelArguments
 from hf_attention_zoo.training.split_choice import training_and_validation
+from hf_attention_zoo.training.task_contract import EncodedData, TrainingTask
 from hf_attention_zoo.training.zoo_trainer import ZooSeq2SeqTrainer
 
 # Flags that say nothing to a captioner.

@@ -12,9 +12,9 @@ from hf_attention_zoo.metrics.label_scoring import MAIN_METRIC
 from hf_attention_zoo.tasks.labels.examples import encode_labelled
 from hf_attention_zoo.tasks.labels.label_trainer import ZooLabelTrainer
 from hf_attention_zoo.tasks.labels.rows import load_labelled
-from hf_attention_zoo.tasks.table import EncodedData, TrainingTask
 from hf_attention_zoo.training.fine_tuning import add_symbol_rows, cut_at_positions, special_ids, write_as_task
 from hf_attention_zoo.training.split_choice import needed_splits, training_and_validation
+from hf_attention_zoo.training.task_contract import EncodedData, TrainingTask
 
 # Flags that say nothing to a classifier, and how they are when nobody gave them.
 FOREIGN = ("source_lang", "target_lang", "source_column", "target_column", "max_words", "max_target_length")

@@ -8,12 +8,12 @@ from transformers import DataCollatorForSeq2Seq
 from hf_attention_zoo.data.token_budget import pair_lengths
 from hf_attention_zoo.seq2seq.source_text import position_limit
 from hf_attention_zoo.seq2seq.zoo_generation import ZOO_SETTINGS
-from hf_attention_zoo.tasks.table import EncodedData, TrainingTask
 from hf_attention_zoo.tasks.translation.examples import ValidationPairs, drop_long_pairs, encode_pairs, texts
 from hf_attention_zoo.tasks.translation.rows import load_data
 from hf_attention_zoo.tasks.translation.validation_metrics import TranslationMetrics
 from hf_attention_zoo.training.arguments import ModelArguments
 from hf_attention_zoo.training.split_choice import training_and_validation
+from hf_attention_zoo.training.task_contract import EncodedData, TrainingTask
 from hf_attention_zoo.training.zoo_trainer import ZooSeq2SeqTrainer
 
 LONGEST_GENERATION = 256

@@ -256,7 +256,7 @@ def test_evaluation_refuses_what_the_model_does_not_know(label_run: Arguments, t
 def test_the_evaluate_command_finds_out_what_the_folder_holds(
     label_run: Arguments, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hf_attention_zoo.tasks.translation.evaluation import main
+    from hf_attention_zoo.tasks.evaluate import main
 
     train(label_run("--max_steps", "1"))
     answers = tmp_path / "answers.jsonl"

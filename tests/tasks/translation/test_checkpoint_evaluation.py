@@ -14,7 +14,6 @@ from hf_attention_zoo.tasks.translation.evaluation import (
     decoding_settings,
     evaluate_checkpoint,
     load_checkpoint,
-    main,
     summary,
 )
 
