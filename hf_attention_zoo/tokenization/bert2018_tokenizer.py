@@ -38,6 +38,9 @@ class BERT2018Tokenizer(OwnBackend):
         self.lowercase, self.strip_accents, self.recompose = lowercase, strip_accents, recompose
         super().__init__(*args, lowercase=lowercase, strip_accents=strip_accents, recompose=recompose, **kwargs)
 
+    def is_whole_in_its_file(self) -> bool:
+        return self.recompose  # otherwise texts are composed here and nowhere else
+
     @classmethod
     def train(
         cls,

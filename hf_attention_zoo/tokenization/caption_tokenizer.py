@@ -34,6 +34,9 @@ class CaptionTokenizer(OwnBackend):
         self.kind, self.lowercase, self.language = kind, lowercase, language
         super().__init__(*args, kind=kind, lowercase=lowercase, language=language, **kwargs)
 
+    def is_whole_in_its_file(self) -> bool:
+        return True
+
     @classmethod
     def train(
         cls,

@@ -1,7 +1,10 @@
 """What the tokenizers of this package share beyond transformers' class for tokenizers with a backend."""
 
+import os
+from pathlib import Path
 from typing import Any, ClassVar
 
+from tokenizers import Tokenizer
 from transformers import BatchEncoding, TokenizersBackend
 
 from hf_attention_zoo.tokenization.special_tokens import SPECIAL_TOKENS
@@ -9,6 +12,25 @@ from hf_attention_zoo.tokenization.surfaces import composed, composed_spans, fir
 
 # How a tokenizer was loaded is no property of it; saved, it would make a reloaded copy's files differ.
 HOW_IT_WAS_LOADED = ("is_local", "local_files_only")
+
+# Where this package was not imported, transformers reads `tokenizer.json` with a class of its own and gives other ids
+# without a word. The version is the one place in that file whose text the backend repeats when it refuses the file.
+PLAIN_VERSION = '"version": "1.0"'
+GUARDED_VERSION = (
+    '"version": "1.0, and read by hf_attention_zoo: pip install hf_attention_zoo, then import hf_attention_zoo before '
+    'AutoTokenizer is called"'
+)
+
+
+def guard_backend_file(path: str | os.PathLike[str]) -> None:
+    """Make a `tokenizer.json` one that only this package reads; others stop with a message that names it."""
+    text = Path(path).read_text(encoding="utf-8")
+    Path(path).write_text(text.replace(PLAIN_VERSION, GUARDED_VERSION, 1), encoding="utf-8", newline="\n")
+
+
+def read_backend_file(path: str | os.PathLike[str]) -> Tokenizer:
+    """The backend in a `tokenizer.json`, guarded or not."""
+    return Tokenizer.from_str(Path(path).read_text(encoding="utf-8").replace(GUARDED_VERSION, PLAIN_VERSION, 1))
 
 
 class OwnBackend(TokenizersBackend):
@@ -24,6 +46,9 @@ class OwnBackend(TokenizersBackend):
     own_tokens: ClassVar[dict[str, str]] = SPECIAL_TOKENS
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        file = kwargs.get("tokenizer_file")
+        if file is not None and os.path.isfile(file) and kwargs.get("tokenizer_object") is None:
+            kwargs["tokenizer_object"] = read_backend_file(kwargs.pop("tokenizer_file"))
         super().__init__(*args, **{**self.own_tokens, **kwargs})
         for name in HOW_IT_WAS_LOADED:
             self.init_kwargs.pop(name, None)
@@ -32,6 +57,22 @@ class OwnBackend(TokenizersBackend):
     def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:
         """Hand the files through: a class with its own `__init__` would otherwise lose normaliser and decoder."""
         return kwargs
+
+    def is_whole_in_its_file(self) -> bool:
+        """Whether `tokenizer.json` alone, read by any other program, gives the same ids and texts."""
+        return False
+
+    def _save_pretrained(
+        self,
+        save_directory: str | os.PathLike,
+        file_names: tuple[str, ...],
+        legacy_format: bool | None = None,
+        filename_prefix: str | None = None,
+    ) -> tuple[str, ...]:
+        files = super()._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
+        if not self.is_whole_in_its_file():
+            guard_backend_file(files[-1])
+        return files
 
     @staticmethod
     def is_empty_batch(text: Any, is_split_into_words: bool = False) -> bool:

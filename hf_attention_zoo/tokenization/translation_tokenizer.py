@@ -123,6 +123,9 @@ class TranslationTokenizer(OwnBackend):
             **kwargs,
         )
 
+    def is_whole_in_its_file(self) -> bool:
+        return self.shared_vocabulary  # no other program knows of a second file
+
     @classmethod
     def train(
         cls,

@@ -5,9 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from transformers import AutoTokenizer
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer, TokenizersBackend
 
 import hf_attention_zoo  # noqa: F401  (registers the tokenizer)
+from hf_attention_zoo.tokenization.bert2018_tokenizer import BERT2018Tokenizer
+from hf_attention_zoo.tokenization.hierarchical_tokenizer import HierarchicalTokenizer
+from hf_attention_zoo.tokenization.own_backend import GUARDED_VERSION, PLAIN_VERSION, OwnBackend
 from hf_attention_zoo.tokenization.translation_tokenizer import TARGET_TOKENIZER_FILE, TranslationTokenizer
 
 SOURCE = ["흰 개가 달린다.", "개와 고양이 (동물)", "서식 파일을 열어라!"] * 3
@@ -28,6 +32,47 @@ print(json.dumps({
     "facts": [tok.kind, tok.lowercase, tok.source_lang, tok.target_lang, tok.shared_vocabulary, tok.padding_side],
 }))
 """
+
+
+PUBLISHED = sorted(path.parent for path in (Path(__file__).parents[2] / "model_cards").glob("*/tokenizer.json"))
+
+# What a tokenizer gives for texts in which plain and own reading part ways: several sentences, letters in parts, case,
+# unusual white space, marks, special symbols, nothing at all; then for a pair and for a target, and back to text.
+READ_ALL = r"""
+def read_all(folder):
+    from transformers import AutoTokenizer
+
+    tok = AutoTokenizer.from_pretrained(folder)
+    texts = [
+        "Two sentences. The SECOND, one!",
+        "Fu\u0308\u00dfe \t \u1112\u1161\u11ab 123,456\nline",
+        "\ud55c\uad6d\uc5b4\ub2e4. \ub458\uc9f8!",
+        "don't stop\u2026 \ufb01ne \u00bd\ufeff I\u0307 \u212b",
+        "a <pad> </s> [CLS] <unk>",
+        "",
+    ]
+    read = [tok(text)["input_ids"] for text in texts]
+    read += [tok(texts)["attention_mask"], tok(text_target=texts[0])["input_ids"]]
+    try:
+        read.append(tok(texts[0], texts[2])["input_ids"])
+    except ValueError as error:  # those that read no pairs
+        read.append(str(error))
+    return [read, [tok.decode(ids) for ids in read[:4]]]
+"""
+WITHOUT_THE_PACKAGE = (
+    READ_ALL
+    + """
+import json, sys
+sys.modules["hf_attention_zoo"] = None  # any import of the package raises from here on
+found = {}
+for folder in sys.argv[1:]:
+    try:
+        found[folder] = read_all(folder)
+    except Exception as error:
+        found[folder] = str(error)
+print(json.dumps(found))
+"""
+)
 
 
 def build(kind: str = "subword", shared: bool = False, **options) -> TranslationTokenizer:
@@ -118,3 +163,48 @@ def test_no_public_name_hides_one_of_transformers():
     import transformers
 
     assert not hasattr(transformers, "TranslationTokenizer")
+
+
+def test_without_the_package_a_published_folder_gives_the_same_ids_or_names_it():
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_THE_PACKAGE, *map(str, PUBLISHED)], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout.splitlines()[-1])
+    names = {}
+    exec(READ_ALL, names)
+    refused = {folder for folder, read in found.items() if isinstance(read, str)}
+    assert all("pip install hf_attention_zoo, then import hf_attention_zoo" in found[folder] for folder in refused)
+    assert len(refused) > 10 and len(found) - len(refused) > 3
+    for folder in found.keys() - refused:
+        assert found[folder] == names["read_all"](folder), folder
+    whole = {str(folder) for folder in PUBLISHED if AutoTokenizer.from_pretrained(folder).is_whole_in_its_file()}
+    assert whole == found.keys() - refused
+
+
+@pytest.mark.parametrize("recompose", [True, False])
+def test_a_tokenizer_that_needs_this_package_is_refused_by_the_plain_class(tmp_path, recompose):
+    tok = BERT2018Tokenizer.train(["한국 cafe\u0301 ABC"] * 3, vocab_size=60, lowercase=False, recompose=recompose)
+    tok.save_pretrained(tmp_path)
+    if recompose:
+        plain = TokenizersBackend.from_pretrained(tmp_path)
+        assert plain("cafe\u0301")["input_ids"] == tok("cafe\u0301")["input_ids"] == tok("café")["input_ids"]
+    else:
+        with pytest.raises(Exception, match="pip install hf_attention_zoo"):
+            TokenizersBackend.from_pretrained(tmp_path)
+        with pytest.raises(Exception, match="pip install hf_attention_zoo"):
+            Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    loaded = AutoTokenizer.from_pretrained(tmp_path)
+    assert isinstance(loaded, OwnBackend) and loaded("cafe\u0301 한국")["input_ids"] == tok("café 한국")["input_ids"]
+
+
+def test_folders_from_before_the_guard_load_as_they_did(tmp_path):
+    tok = HierarchicalTokenizer.train([["One sentence."], ["Another."]], vocab_size=40)
+    tok.save_pretrained(tmp_path)
+    file = tmp_path / "tokenizer.json"
+    assert GUARDED_VERSION in file.read_text()
+    direct = HierarchicalTokenizer(tokenizer_file=str(file))
+    file.write_text(file.read_text().replace(GUARDED_VERSION, PLAIN_VERSION))
+    old = AutoTokenizer.from_pretrained(tmp_path)
+    text = "One. Another sentence."
+    assert old(text)["input_ids"] == direct(text)["input_ids"] == tok(text)["input_ids"]
