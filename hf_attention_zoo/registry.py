@@ -11,7 +11,16 @@ import difflib
 import importlib
 from collections.abc import Callable, ItemsView, Iterable, ValuesView
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from transformers import (
+        BaseImageProcessor,
+        PreTrainedConfig,
+        PreTrainedModel,
+        PreTrainedTokenizerBase,
+        ProcessorMixin,
+    )
 
 
 def load_object(path: str) -> Any:
@@ -54,24 +63,24 @@ class Architecture:
         return load_object(f"{self._module('facts')}:{name}")
 
     @property
-    def config_class(self) -> type[Any]:
+    def config_class(self) -> type[PreTrainedConfig]:
         return load_object(f"{self._module('configuration')}:{self.prefix}Config")
 
     @property
-    def model_classes(self) -> dict[str, type[Any]]:
+    def model_classes(self) -> dict[str, type[PreTrainedModel]]:
         """Auto class name -> model class."""
         return {auto: load_object(f"{self._module('modeling')}:{name}") for auto, name in self.models.items()}
 
     @property
-    def tokenizer_class(self) -> type[Any] | None:
+    def tokenizer_class(self) -> type[PreTrainedTokenizerBase] | None:
         return None if self.tokenizer is None else load_object(self.tokenizer)
 
     @property
-    def image_processor_class(self) -> type[Any] | None:
+    def image_processor_class(self) -> type[BaseImageProcessor] | None:
         return None if self.image_processor is None else load_object(self.image_processor)
 
     @property
-    def processor_class(self) -> type[Any] | None:
+    def processor_class(self) -> type[ProcessorMixin] | None:
         return None if self.processor is None else load_object(self.processor)
 
     @property
@@ -84,7 +93,7 @@ class Architecture:
             else f"https://aclanthology.org/{self.paper}"
         )
 
-    def paper_config(self) -> Any:
+    def paper_config(self) -> PreTrainedConfig:
         """A config of the paper's sizes."""
         return self.config_class(**self._fact("PAPER_CONFIG"))
 
@@ -93,7 +102,7 @@ class Architecture:
         """The exact number of parameters of `paper_config()`."""
         return self._fact("PAPER_PARAMETERS")
 
-    def tiny_config(self) -> Any:
+    def tiny_config(self) -> PreTrainedConfig:
         """A config of sizes 4 to 16 and a vocabulary of at most 64, for tests and documentation."""
         return self.config_class(**self._fact("TINY_CONFIG"))
 

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tokenizers import Tokenizer
 from transformers import BatchEncoding, TokenizersBackend
@@ -52,6 +52,12 @@ class OwnBackend(TokenizersBackend):
         super().__init__(*args, **{**self.own_tokens, **kwargs})
         for name in HOW_IT_WAS_LOADED:
             self.init_kwargs.pop(name, None)
+
+    if TYPE_CHECKING:
+
+        @classmethod
+        def from_pretrained(cls, pretrained_model_name_or_path: str | os.PathLike, *args: Any, **kwargs: Any) -> Self:
+            """transformers' own, which names no type."""
 
     @classmethod
     def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ H = 2P, V words of the softmax.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -343,7 +343,7 @@ class ELMoTaskHead(ELMoPreTrainedModel):
         self.model.bilm.requires_grad_(not config.freeze_bilm)
 
     @classmethod
-    def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
+    def from_pretrained(cls, *args: Any, **kwargs: Any) -> Self:
         """As ever; loading makes every parameter trainable, so a frozen biLM is frozen again."""
         loaded = super().from_pretrained(*args, **kwargs)
         model = loaded[0] if isinstance(loaded, tuple) else loaded

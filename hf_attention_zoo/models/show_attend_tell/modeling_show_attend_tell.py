@@ -19,7 +19,7 @@ m embedding, n cells, D annotation size, V vocabulary.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -95,7 +95,7 @@ class ShowAttendTellPreTrainedModel(PreTrainedModel):
         self.get_encoder().image_encoder.load_state_dict(pretrained_encoder(self.config))
 
     @classmethod
-    def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
+    def from_pretrained(cls, *args: Any, **kwargs: Any) -> Self:
         """As in transformers; an encoder that the checkpoint only refers to is fetched from where it came from."""
         loaded = super().from_pretrained(*args, **kwargs)
         model = loaded[0] if isinstance(loaded, tuple) else loaded
