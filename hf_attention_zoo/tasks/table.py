@@ -7,11 +7,12 @@ one folder and one row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hf_attention_zoo.folders.saved_model import saved_auto_class
+from hf_attention_zoo.folders.task_card import TaskCard
 from hf_attention_zoo.registry import Architecture, load_object
 from hf_attention_zoo.training.task_contract import TrainingTask
 
@@ -23,7 +24,7 @@ class Task:
     Attributes:
         folder: under `tasks/`.
         name: of the task, as pipelines call it.
-        auto_classes: of the models that do it.
+        auto_classes: of the models that do it, each with the Hub's tag for what it does.
         training: class in `training.py`; None where `attention-zoo train` does not train it.
         evaluation: function in `evaluation.py`, folder and keywords -> metrics.
         pipelines: whether `pipeline.py` has something to register.
@@ -31,9 +32,9 @@ class Task:
 
     folder: str
     name: str
-    auto_classes: tuple[str, ...]
-    training: str | None
-    evaluation: str
+    auto_classes: dict[str, str] = field(hash=False)
+    training: str | None = None
+    evaluation: str = ""
     pipelines: bool = False
 
     def load(self, module: str, name: str) -> Any:
@@ -52,6 +53,11 @@ class Task:
         """The command line that scores this kind of model."""
         return self.load("evaluation", "main")(argv, program)
 
+    @property
+    def card(self) -> TaskCard:
+        """The part of a model card that is the task's own."""
+        return self.load("card", "CARD")
+
     def register_pipelines(self) -> None:
         """Make transformers' `pipeline` do the task with these models."""
         if self.pipelines:
@@ -63,7 +69,7 @@ TASKS: tuple[Task, ...] = (
     Task(
         "translation",
         "translation",
-        ("AutoModelForSeq2SeqLM",),
+        {"AutoModelForSeq2SeqLM": "translation"},
         training="TranslationTask",
         evaluation="evaluate_checkpoint",
         pipelines=True,
@@ -71,7 +77,7 @@ TASKS: tuple[Task, ...] = (
     Task(
         "labels",
         "text-classification",
-        ("AutoModelForSequenceClassification",),
+        {"AutoModelForSequenceClassification": "text-classification"},
         training="LabelTask",
         evaluation="evaluate_classifier",
         pipelines=True,
@@ -79,14 +85,14 @@ TASKS: tuple[Task, ...] = (
     Task(
         "tags",
         "token-classification",
-        ("AutoModelForTokenClassification",),
+        {"AutoModelForTokenClassification": "token-classification"},
         training="TagTask",
         evaluation="evaluate_tagger",
     ),
     Task(
         "questions",
         "question-answering",
-        ("AutoModelForQuestionAnswering",),
+        {"AutoModelForQuestionAnswering": "question-answering"},
         training="QuestionTask",
         evaluation="evaluate_answerer",
         pipelines=True,
@@ -94,14 +100,14 @@ TASKS: tuple[Task, ...] = (
     Task(
         "choices",
         "multiple-choice",
-        ("AutoModelForMultipleChoice",),
+        {"AutoModelForMultipleChoice": "multiple-choice"},
         training="ChoiceTask",
         evaluation="evaluate_chooser",
     ),
     Task(
         "captions",
         "image-captioning",
-        ("AutoModelForImageTextToText",),
+        {"AutoModelForImageTextToText": "image-text-to-text"},
         training="CaptionTask",
         evaluation="evaluate_captioner",
         pipelines=True,
@@ -109,12 +115,21 @@ TASKS: tuple[Task, ...] = (
     Task(
         "running_text",
         "pre-training",
-        ("AutoModelForPreTraining", "AutoModelForMaskedLM", "AutoModelForCausalLM"),
+        {
+            "AutoModelForCausalLM": "text-generation",
+            "AutoModelForMaskedLM": "fill-mask",
+            "AutoModelForPreTraining": "fill-mask",
+        },
         training=None,
         evaluation="evaluate_language",
         pipelines=True,
     ),
 )
+
+
+def task_with(auto_class: str) -> Task | None:
+    """The task of models of an Auto class."""
+    return next((task for task in TASKS if auto_class in task.auto_classes), None)
 
 
 def task_for(folder: str | Path) -> Task:
@@ -124,9 +139,9 @@ def task_for(folder: str | Path) -> Task:
         ValueError: no such folder, or a kind of model that has no task.
     """
     auto_class = saved_auto_class(folder)
-    for task in TASKS:
-        if auto_class in task.auto_classes:
-            return task
+    task = task_with(auto_class)
+    if task is not None:
+        return task
     scored = [name for task in TASKS for name in task.auto_classes]
     raise ValueError(f"{folder} holds a model for {auto_class}; scored are those for {' and '.join(scored)}")
 

@@ -11,7 +11,8 @@ import yaml
 from huggingface_hub import EvalResult, ModelCard, metadata_load
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
-from hf_attention_zoo.hub.cards import build_card, dataset_name, private_command, write_card
+from hf_attention_zoo.hub.cards import build_card, private_command, write_card
+from hf_attention_zoo.hub.checkpoint_facts import dataset_name
 from hf_attention_zoo.hub.language_codes import LANGUAGE_NAMES, check_language_code
 from hf_attention_zoo.registry import Architecture, get_architecture, list_architectures
 

@@ -8,7 +8,8 @@ import torch
 from safetensors.torch import load_file
 
 from hf_attention_zoo import get_architecture
-from hf_attention_zoo.hub.cards import Checkpoint, build_card
+from hf_attention_zoo.hub.cards import build_card
+from hf_attention_zoo.hub.checkpoint_facts import Checkpoint
 
 FOLDERS = sorted(path.parent for path in (Path(__file__).parents[2] / "model_cards").glob("*/config.json"))
 MEGABYTES = 1e6

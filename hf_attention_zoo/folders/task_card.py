@@ -1,0 +1,53 @@
+"""What a model card says differently for each task: what the model does, its numbers, its own sections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hf_attention_zoo.folders.card_text import Metric
+
+
+@dataclass(frozen=True)
+class Wording:
+    """Words and lines of a card that depend on what the Hub calls the task.
+
+    Attributes:
+        purpose: continues "a transformers model that".
+        aligned: whether `hf_attention_zoo.align` explains this task's predictions.
+        align_options: the keywords of that call that the card shows, filled with the values of the evaluation.
+        picture: the picture's name in other words, and what it shows.
+        reading: what `seconds` of the metrics measures.
+        pipeline: name of the pipeline, where it is not the Hub's tag.
+        reader: Auto class of what makes the inputs.
+    """
+
+    purpose: str
+    aligned: bool = False
+    align_options: str = ""
+    picture: tuple[str, str] = ("Attention weights of one held-out example", "")
+    reading: str = "time"
+    pipeline: str | None = None
+    reader: str = "AutoTokenizer"
+
+
+@dataclass(frozen=True)
+class TaskCard:
+    """The part of a card that a task writes.
+
+    Attributes:
+        wording: the Hub's tag -> words; general words for a tag that has none.
+        metrics: entry of `metrics.json` -> how it is shown, in the order of the table.
+        baselines: entry of `baselines` in `metrics.json` -> what it is called.
+        sections: metrics -> Markdown behind the table of results; nothing where the metrics have nothing to show.
+    """
+
+    wording: Mapping[str, Wording] = field(default_factory=dict)
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    baselines: Mapping[str, str] = field(default_factory=dict)
+    sections: tuple[Callable[[Mapping[str, Any], TaskCard], str], ...] = ()
+
+    def words_for(self, tag: str) -> Wording:
+        """The wording for one of the Hub's tags."""
+        return self.wording.get(tag, Wording(purpose=f"does {tag.replace('-', ' ')}"))

@@ -1,0 +1,17 @@
+"""Cards of taggers."""
+
+from hf_attention_zoo.folders.card_text import Metric
+from hf_attention_zoo.folders.task_card import TaskCard, Wording
+
+CARD = TaskCard(
+    wording={"token-classification": Wording(purpose="gives each word a tag", reading="time to read the split")},
+    metrics={
+        "accuracy": Metric("accuracy", "accuracy", percent=True),
+        "macro_f1": Metric("f1", "macro F1", percent=True),
+        "entity_f1": Metric("f1", "F1 of whole names", percent=True),
+    },
+    baselines={
+        "majority": "the most frequent class",
+        "most_frequent_tag": "each word's most frequent tag",
+    },
+)
