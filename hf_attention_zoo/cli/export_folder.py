@@ -8,12 +8,21 @@ from pathlib import Path
 def copy_checkpoint(folder: str, out: str) -> Path:
     """Copy the files of a checkpoint that belong to it (no training state) into a new folder.
 
-    Raises ValueError for an incomplete checkpoint or a folder that is not empty.
+    Raises ValueError for an incomplete checkpoint, an access token or a user's folder in a file, or a folder that
+    is not empty.
     """
-    from hf_attention_zoo.folders.checkpoint_folder import check_checkpoint, copy_files, new_folder, published_files
+    from hf_attention_zoo.folders.checkpoint_folder import (
+        check_checkpoint,
+        check_nothing_private,
+        copy_files,
+        new_folder,
+        published_files,
+    )
 
     source, target = check_checkpoint(folder), new_folder(out)
-    copy_files(source, target, published_files(source))
+    files = published_files(source)
+    check_nothing_private(source, files)
+    copy_files(source, target, files)
     return target
 
 

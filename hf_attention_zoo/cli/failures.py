@@ -2,21 +2,34 @@
 
 import os
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 TRACEBACK_VARIABLE = "ATTENTION_ZOO_TRACEBACK"
 USER_ERROR = 2
 INTERRUPTED = 130
+_JOINERS = "\u200c\u200d"  # part of Persian words and of emoji, no control of the terminal
+
+
+def printable(text: str) -> str:
+    """A text in one line whose control characters are written out: names of files may hold any."""
+    line = " ".join(text.split())
+    return "".join(
+        char if char.isprintable() or char in _JOINERS else char.encode("unicode_escape").decode() for char in line
+    )
 
 
 def exit_code(run: Callable[[], int | None]) -> int:
     """Run a command and turn its errors into a line on stderr and an exit code.
 
-    Wrong values, missing files, missing packages and a network that is not there give 2; Ctrl-C gives 130. With
-    ATTENTION_ZOO_TRACEBACK=1 in the environment the traceback is shown instead.
+    Wrong values, missing files, missing packages, a network that is not there and too little memory give 2; Ctrl-C
+    gives 130. With ATTENTION_ZOO_TRACEBACK=1 in the environment the traceback is shown instead.
     """
     try:
-        return run() or 0
+        with _warnings_in_one_line():
+            return run() or 0
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         return INTERRUPTED
@@ -26,6 +39,22 @@ def exit_code(run: Callable[[], int | None]) -> int:
     except (ValueError, OSError, ImportError) as error:
         if os.environ.get(TRACEBACK_VARIABLE) == "1":
             raise
-        text = " ".join(str(error).split()) or type(error).__name__
-        print(f"attention-zoo: {text}", file=sys.stderr)
+        print(f"attention-zoo: {printable(str(error)) or type(error).__name__}", file=sys.stderr)
         return USER_ERROR
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Warnings for users are shown as what they say, without the line of code that they come from."""
+    usual = warnings.formatwarning
+
+    def formatted(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> str:
+        if category is not UserWarning:
+            return usual(message, category, *place, **more)
+        return f"attention-zoo: {printable(str(message))}\n"
+
+    warnings.formatwarning = formatted
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual

@@ -3,6 +3,8 @@
 import argparse
 from collections.abc import Sequence
 
+from hf_attention_zoo.cli.failures import printable
+
 
 def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
@@ -16,10 +18,20 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--revision", help="branch, made if need be")
     parser.add_argument("--message", help="commit message")
     parser.add_argument("--with-code", "--with_code", action="store_true", help="add the model's code")
+    parser.add_argument(
+        "--dry-run", "--dry_run", action="store_true", help="list the files that would be sent, and send nothing"
+    )
     options = parser.parse_args(argv)
 
-    from hf_attention_zoo.hub.publishing import PublishingError, publish
+    from hf_attention_zoo.hub.publishing import PublishingError, check_repo_id, files_to_send, publish
 
+    check_repo_id(options.repo)
+    files = files_to_send(options.folder, with_code=options.with_code)
+    for name, size in files.items():
+        print(f"{size:>12,}  {printable(name)}")
+    if options.dry_run:
+        print(f"{len(files)} files, {sum(files.values()):,} bytes would be sent to {options.repo}; nothing was sent")
+        return 0
     try:
         address = publish(
             options.folder,

@@ -12,7 +12,7 @@ from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint
-from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
+from hf_attention_zoo.training.output_folder import recorded_arguments
 
 
 def chosen_data(
@@ -24,7 +24,7 @@ def chosen_data(
         ValueError: no such folder, or no data set is known.
     """
     model, tokenizer = load_checkpoint(folder)
-    trained = read_json(Path(folder) / FACTS_FILE).get("arguments", {})
+    trained = recorded_arguments(folder)
     if dataset is None:
         dataset = trained.get("dataset")
         if dataset is None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from hf_attention_zoo.folders.privacy import public_facts
 from hf_attention_zoo.training.output_folder import write_json
 
 METRICS_FILE = "metrics.json"
@@ -27,11 +28,14 @@ def rows_of_split(splits: Mapping[str, Any], split: str, max_samples: int | None
 
 
 def write_metrics(metrics: dict[str, Any], folder: str | Path, output: str | Path | None) -> None:
-    """Write the metrics where they were wanted, or into the folder; for a Hub id nowhere."""
+    """Write the metrics where they were wanted, or into the folder; for a Hub id nowhere.
+
+    They go along when the folder is published: tokens and the machine's folders stay out.
+    """
     if output is None and Path(folder).is_dir():
         output = Path(folder) / METRICS_FILE
     if output is not None:
-        write_json(Path(output), metrics)
+        write_json(Path(output), public_facts(metrics))
 
 
 def write_predictions(path: str | Path | None, entries: Iterable[dict[str, Any]]) -> None:

@@ -3,11 +3,12 @@
 import fnmatch
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from hf_attention_zoo.folders.privacy import private_parts, public_facts
 
 PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle", "*.joblib")
 """Formats whose loading can run foreign code. They are never published."""
@@ -30,13 +31,11 @@ TRAINING_LEFTOVERS = (
 
 TRAINING_FOLDERS = ("checkpoint-*", "runs", "logs", "__pycache__")
 
-TOKEN = re.compile(r"hf_[A-Za-z0-9]{20,}")
-"""The form of a Hub access token."""
+RECORDS = frozenset({"training.json", "metrics.json"})
+"""What training and evaluation wrote down: it is sent without the machine's folders."""
 
-TEXT_FILES = frozenset({".json", ".md", ".yaml", ".yml", ".txt", ".py", ".csv"})
-
-LARGEST_TEXT = 2_000_000
-"""Bytes of a text file that are searched for tokens; longer ones are vocabularies."""
+LARGEST_HEADER = 100_000_000
+"""Bytes of the longest header that safetensors allows."""
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -123,20 +122,39 @@ def new_folder(out: str | os.PathLike[str]) -> Path:
     return path
 
 
+def sent_content(path: Path) -> bytes:
+    """What is sent of a file: all of it, and of a record what may be public."""
+    if path.name in RECORDS and (written := read_json(path)) != (public := public_facts(written)):
+        return (json.dumps(public, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
+    return path.read_bytes()
+
+
 def copy_files(source: Path, target: Path, names: Iterable[Path]) -> None:
     """Copy files by their paths relative to the folder, which both folders have in common then."""
     for name in names:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(source / name, target / name)
+        shutil.copyfile(source / name, target / name)
+        if name.name in RECORDS:
+            (target / name).write_bytes(sent_content(source / name))
 
 
-def check_no_secrets(folder: Path, files: list[Path]) -> None:
-    """Raises a ValueError if a text file contains something that looks like a Hub token."""
+def check_nothing_private(folder: Path, files: Iterable[Path]) -> None:
+    """Raises a ValueError if a file that is sent has an access token in it, or a folder of the machine's users.
+
+    Of the weights the header is read; the words of a vocabulary may look like folders.
+    """
     for name in files:
         path = folder / name
-        readable = path.suffix in TEXT_FILES and path.stat().st_size < LARGEST_TEXT
-        if readable and TOKEN.search(path.read_text(encoding="utf-8", errors="replace")):
-            raise ValueError(
-                f"{path} contains what looks like an access token of the Hub (hf_...). Remove it from the file, and "
-                "revoke the token if the file was ever shared."
-            )
+        target = path.resolve()
+        if path.is_symlink() and not (target.is_relative_to(folder.resolve()) or "blobs" in target.parts):
+            raise ValueError(f"{path} is a link to a file outside the folder; copy the file there if it is to be sent")
+        if path.suffix == ".safetensors":
+            with path.open("rb") as file:
+                content = file.read(8 + min(int.from_bytes(file.read(8), "little"), LARGEST_HEADER))
+        else:
+            content = path.read_bytes()
+        secret = next(private_parts(name, content), None)
+        if secret is None or (not secret.is_secret and name.name in RECORDS):
+            continue
+        advice = "and revoke it if the file was ever shared" if secret.is_secret else "or name the place without it"
+        raise ValueError(f"{path} contains {secret.said}. Take it out of the file, {advice}.")

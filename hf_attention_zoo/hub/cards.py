@@ -24,7 +24,6 @@ say so.
 
 import os
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -45,7 +44,8 @@ from hf_attention_zoo.folders.card_text import (
     size_in_bytes,
     table,
 )
-from hf_attention_zoo.folders.checkpoint_folder import TOKEN, require_folder
+from hf_attention_zoo.folders.checkpoint_folder import require_folder
+from hf_attention_zoo.folders.privacy import is_secret_name
 from hf_attention_zoo.hub.checkpoint_facts import Checkpoint, dataset_name
 from hf_attention_zoo.hub.language_codes import language_name
 
@@ -236,7 +236,7 @@ def results(checkpoint: Checkpoint) -> str:
     if checkpoint.metrics.get("versions"):
         lines.append(f"- versions: {described(checkpoint.metrics['versions'])}")
     if checkpoint.metrics.get("command"):
-        lines += ["", "```bash", private_command(checkpoint.metrics["command"]), "```"]
+        lines += ["", "```bash", checkpoint.metrics["command"], "```"]
     return "\n".join(lines).rstrip()
 
 
@@ -286,7 +286,7 @@ def training(checkpoint: Checkpoint) -> str:
     if rows:
         lines += [table(["", ""], rows), ""]
     if facts.get("command"):
-        lines += ["```bash", private_command(facts["command"]), "```"]
+        lines += ["```bash", facts["command"], "```"]
     return "\n".join(lines).rstrip()
 
 
@@ -366,16 +366,6 @@ def licence(checkpoint: Checkpoint) -> str:
     return listed("Licence", lines)
 
 
-def private_command(command: Any) -> str:
-    """A command line without access tokens and without the folders of the machine it ran on."""
-    try:
-        words = list(map(str, command)) if isinstance(command, list) else shlex.split(str(command))
-    except ValueError:  # a quotation that is never closed
-        words = str(command).split()
-    shortened = [re.sub(r"(^|=)/(?:[^=]*/)?([^/=]+)/?$", r"\1\2", word) for word in words]
-    return TOKEN.sub("$HF_TOKEN", shlex.join(shortened))
-
-
 def private_argument(name: str) -> bool:
     """Arguments that describe the machine or its owner and not the training."""
-    return "token" in name.split("_") or name.endswith(("_dir", "_file", "_path")) or name in {"dataset", "config"}
+    return is_secret_name(name) or name.endswith(("_dir", "_file", "_path")) or name in {"dataset", "config"}

@@ -13,6 +13,7 @@ from safetensors import safe_open
 
 from hf_attention_zoo.folders.card_text import measured, names_of, one_line, slug
 from hf_attention_zoo.folders.checkpoint_folder import read_json
+from hf_attention_zoo.folders.privacy import public_facts
 from hf_attention_zoo.folders.task_card import TaskCard, Wording
 from hf_attention_zoo.hub.language_codes import check_language_code, language_name
 from hf_attention_zoo.registry import get_architecture
@@ -63,8 +64,8 @@ class Checkpoint:
         self.config = read_json(folder / "config.json")
         self.row = get_architecture(self.config["model_type"])
         self.architecture = self.row.prefix
-        self.metrics = self.optional("metrics.json")
-        self.training = self.optional("training.json")
+        self.metrics = public_facts(self.optional("metrics.json"))
+        self.training = public_facts(self.optional("training.json"))
         self.tokenizer = self.optional("tokenizer_config.json")
         self.facts = checked_facts(self.optional("facts.json"), folder / "facts.json")
         if (folder / "metrics.json").is_file():
@@ -259,7 +260,9 @@ def checked_results(metrics: dict[str, Any], known: Mapping[str, Any], path: Pat
 
 def dataset_name(given: str) -> str:
     """A sample's name or a Hub id as it is; a path without its folders and file endings."""
-    if re.fullmatch(r"[\w.-]+(/[\w.-]+)?", given) and not given.startswith(".") and not Path(given).exists():
+    endings = r"\.(jsonl?|csv|tsv|parquet|txt|gz|xz|zst)\b"
+    is_id = re.fullmatch(r"[\w.-]+(/[\w.-]+)?", given) and not re.search(f"{endings}$", given)
+    if is_id and not given.startswith(".") and not Path(given).exists():
         return given
     name = Path(given).name
-    return re.sub(r"\.(jsonl?|csv|tsv|parquet|txt|gz|xz|zst)\b", "", name) or name
+    return re.sub(endings, "", name) or name

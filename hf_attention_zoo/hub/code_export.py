@@ -17,7 +17,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hf_attention_zoo.folders.checkpoint_folder import check_checkpoint, published_files, read_json
+from hf_attention_zoo.folders.checkpoint_folder import (
+    check_checkpoint,
+    check_nothing_private,
+    copy_files,
+    published_files,
+    read_json,
+)
 from hf_attention_zoo.hub.cards import build_card, generated_name
 from hf_attention_zoo.registry import get_architecture
 
@@ -31,7 +37,8 @@ def export_with_code(folder: str | os.PathLike[str], out: str | os.PathLike[str]
     """Copies a checkpoint to `out` and adds the code it needs and the `auto_map` that points to it.
 
     `out` must not exist or be empty; it appears complete or not at all. Raises ValueError for an incomplete
-    checkpoint, pickled weights, an unknown model type, or code that cannot be flattened.
+    checkpoint, pickled weights, an access token or a user's folder in a file, an unknown model type, or code that
+    cannot be flattened.
     """
     source = check_checkpoint(folder)
     target = Path(out)
@@ -44,6 +51,7 @@ def export_with_code(folder: str | os.PathLike[str], out: str | os.PathLike[str]
     modules = flatten_modules({cls.__module__ for cls in classes.values()})
 
     files = published_files(source)
+    check_nothing_private(source, files)
     code_names = {f"{name}.py" for name in modules}
     clash = code_names & {str(path) for path in files}
     carries_code = "auto_map" in read_json(source / "config.json")
@@ -56,9 +64,7 @@ def export_with_code(folder: str | os.PathLike[str], out: str | os.PathLike[str]
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".export-") as building:
         staging = Path(building) / "checkpoint"
         staging.mkdir()
-        for path in files:
-            (staging / path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source / path, staging / path)
+        copy_files(source, staging, files)
         for name, text in modules.items():
             (staging / f"{name}.py").write_text(text, encoding="utf-8")
         check_written_imports(staging, modules)

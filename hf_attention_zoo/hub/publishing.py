@@ -8,7 +8,13 @@ from pathlib import Path
 from huggingface_hub import CommitOperationAdd, HfApi, get_token, is_offline_mode
 from huggingface_hub.errors import HfHubHTTPError
 
-from hf_attention_zoo.folders.checkpoint_folder import check_checkpoint, check_no_secrets, published_files
+from hf_attention_zoo.folders.checkpoint_folder import (
+    RECORDS,
+    check_checkpoint,
+    check_nothing_private,
+    published_files,
+    sent_content,
+)
 from hf_attention_zoo.hub.cards import build_card, generated_name, write_card
 from hf_attention_zoo.hub.code_export import export_with_code
 
@@ -40,14 +46,16 @@ def publish(
     `revision` names a branch, which is created if need be. `token` defaults to the one that `hf auth login` stored.
     Files that are on the Hub and no longer in the folder stay there.
 
-    Raises ValueError for an incomplete folder, pickled weights, a file with an access token in it, or a name that the
-    Hub does not allow; PublishingError without token or network and when the Hub refuses. Nothing local is changed
-    then.
+    training.json and metrics.json are sent without the folders of the machine; `files_to_send` lists what goes along.
+
+    Raises ValueError for an incomplete folder, pickled weights, a file with an access token or a user's folder in it,
+    or a name that the Hub does not allow; PublishingError without token or network and when the Hub refuses. Nothing
+    local is changed then.
     """
     source = check_checkpoint(folder)
     check_repo_id(repo_id)
     files = published_files(source)
-    check_no_secrets(source, files)
+    check_nothing_private(source, files)
     missing = not (source / "README.md").is_file()
     generated = missing or generated_name(source) is not None
     if generated:
@@ -70,7 +78,7 @@ def publish(
             upload_from = export_with_code(source, Path(scratch) / source.resolve().name)
             files = published_files(upload_from)
         operations = [
-            CommitOperationAdd(path.as_posix(), str(upload_from / path))
+            CommitOperationAdd(path.as_posix(), content_to_send(upload_from / path))
             for path in files
             if not (generated and path == Path("README.md"))
         ]
@@ -96,6 +104,26 @@ def publish(
         write_card(source, name=full_id)
     address = f"{api.endpoint}/{full_id}"
     return address if revision in (None, "main") else f"{address}/tree/{revision}"
+
+
+def content_to_send(path: Path) -> str | bytes:
+    """A file as the upload takes it: by its path, or its content where that is not sent as it lies there."""
+    return sent_content(path) if path.name in RECORDS else str(path)
+
+
+def files_to_send(folder: str | os.PathLike[str], *, with_code: bool = False) -> dict[str, int]:
+    """Name and bytes of every file that `publish` would send, the card among them. Nothing is sent or changed.
+
+    Raises ValueError as `publish` does for what it would refuse in the folder.
+    """
+    source = check_checkpoint(folder)
+    check_nothing_private(source, published_files(source))
+    with tempfile.TemporaryDirectory() as scratch:
+        sent = export_with_code(source, Path(scratch) / source.resolve().name) if with_code else source
+        sizes = {path.as_posix(): len(sent_content(sent / path)) for path in published_files(sent)}
+        if "README.md" not in sizes or generated_name(source) is not None:
+            sizes["README.md"] = len(build_card(sent, name=source.resolve().name).encode("utf-8"))
+    return dict(sorted(sizes.items()))
 
 
 def check_repo_id(repo_id: str) -> None:

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from transformers import TrainerCallback
 from transformers.utils import logging
 
+from hf_attention_zoo.folders.privacy import PLACES, path_of_place, place_from
 from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json, whole_checkpoints, write_json
 
 logger = logging.get_logger(__name__)
@@ -174,6 +175,8 @@ def write_average(run: str | Path, out: str | Path, last: int) -> Path:
     facts = read_json(Path(run) / FACTS_FILE)
     if facts:
         kept = {name: value for name, value in facts.items() if name not in _OF_THE_LAST_WEIGHTS}
+        ways = {name: place_from(target, path_of_place(run, way)) for name, way in kept.pop(PLACES, {}).items()}
+        kept[PLACES] = {name: way for name, way in ways.items() if way is not None}
         write_json(target / FACTS_FILE, {**kept, "averaged_checkpoints": [_step(path) for path in chosen]})
     return target
 

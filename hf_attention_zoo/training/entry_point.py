@@ -17,7 +17,8 @@ from typing import Any
 from transformers import AutoTokenizer, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerCallback
 
-from hf_attention_zoo.folders.run_facts import changed_fields, describe_hardware, versions
+from hf_attention_zoo.folders.privacy import PLACES, public_command, public_facts
+from hf_attention_zoo.folders.run_facts import changed_fields, describe_hardware, places_of, versions
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.given_model import check_plan, check_tokenizer, check_vocabulary, load_given
@@ -83,7 +84,7 @@ def run_task(
     with args.main_process_first(desc="preparing the output folder"):
         if resume is None and args.process_index == 0:
             clear(folder)
-            write_json(folder / RUN_FILE, {"fingerprint": plan.fingerprint(), "command": plan.command})
+            write_json(folder / RUN_FILE, {"fingerprint": plan.fingerprint(), "command": public_command(plan.command)})
 
     train_rows, validation_rows = task.load()
     with args.main_process_first(desc="tokenizer"):
@@ -141,7 +142,8 @@ def run_task(
         "averaged_checkpoints": trainer.averaging.steps if trainer.averaging is not None else None,
     }
     if args.process_index == 0:
-        write_json(folder / FACTS_FILE, {name: value for name, value in facts.items() if value is not None})
+        known = {name: value for name, value in facts.items() if value is not None}
+        write_json(folder / FACTS_FILE, {**public_facts(known), PLACES: places_of(plan.data, folder)})
         (folder / RUN_FILE).unlink(missing_ok=True)
         task.finished()
     return TrainingResult(folder, metrics, facts, trainer.state.log_history)

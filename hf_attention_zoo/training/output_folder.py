@@ -11,6 +11,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from hf_attention_zoo.folders.privacy import PLACES, path_of_place
+
 RUN_FILE = "run.json"
 FACTS_FILE = "training.json"
 # What a run leaves behind and `overwrite_output_dir` may delete; other files of the user stay.
@@ -87,6 +89,21 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     unfinished = path.with_name(path.name + ".tmp")
     unfinished.write_text(json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
     unfinished.replace(path)
+
+
+def recorded_arguments(folder: str | Path) -> dict[str, Any]:
+    """The arguments of the run that made a folder, by its training.json; its data as paths.
+
+    training.json names no folders of the machine, but how to come from the run to its data.
+    """
+    facts = read_json(Path(folder) / FACTS_FILE)
+    arguments, places = facts.get("arguments"), facts.get(PLACES)
+    found = dict(arguments) if isinstance(arguments, dict) else {}
+    for name, place in places.items() if isinstance(places, dict) else ():
+        path = path_of_place(folder, str(place))
+        if path.exists() or not Path(str(found.get(name))).exists():
+            found[name] = str(path)
+    return found
 
 
 def clear(folder: Path) -> None:

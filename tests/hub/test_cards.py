@@ -11,7 +11,8 @@ import yaml
 from huggingface_hub import EvalResult, ModelCard, metadata_load
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
-from hf_attention_zoo.hub.cards import build_card, private_command, write_card
+from hf_attention_zoo.folders.privacy import public_command
+from hf_attention_zoo.hub.cards import build_card, write_card
 from hf_attention_zoo.hub.checkpoint_facts import dataset_name
 from hf_attention_zoo.hub.language_codes import LANGUAGE_NAMES, check_language_code
 from hf_attention_zoo.registry import Architecture, get_architecture, list_architectures
@@ -177,7 +178,7 @@ def test_training_is_told_without_tokens_or_folders_of_the_machine(recorded_chec
     ],
 )
 def test_only_absolute_folders_are_shortened_in_commands(command: Any, shown: str) -> None:
-    assert private_command(command) == shown
+    assert public_command(command) == shown
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from hf_attention_zoo.metrics.likelihood import sentence_nll
 from hf_attention_zoo.tasks.captions.examples import cached_features, regions_folder
 from hf_attention_zoo.tasks.captions.rows import CaptionRows, load_captions
 from hf_attention_zoo.training.dotted_flags import split_dotted
-from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
+from hf_attention_zoo.training.output_folder import recorded_arguments
 
 DATA_FIELDS = ("dataset", "dataset_config", "target_lang", "source_column", "target_column")
 SCORES = ("bleu1", "bleu2", "bleu3", "bleu4", "cider", "meteor", "exact")
@@ -181,7 +181,7 @@ def evaluate_captioner(
     state = process_state()
     model, tokenizer = load_checkpoint(folder)
     processor = AutoProcessor.from_pretrained(folder)
-    trained = read_json(Path(folder) / FACTS_FILE).get("arguments", {})
+    trained = recorded_arguments(folder)
     given = dict(zip(DATA_FIELDS, (dataset, dataset_config, target_lang, source_column, target_column), strict=True))
     if dataset is None:
         given = {name: value if value is not None else trained.get(name) for name, value in given.items()}

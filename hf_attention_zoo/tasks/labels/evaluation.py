@@ -22,7 +22,7 @@ from hf_attention_zoo.metrics.label_scoring import SCORERS, class_scores, confus
 from hf_attention_zoo.tasks.labels.baselines import cosine_logits, majority_logits, tfidf_available, tfidf_logits
 from hf_attention_zoo.tasks.labels.rows import load_labelled
 from hf_attention_zoo.training.arguments import DataArguments
-from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
+from hf_attention_zoo.training.output_folder import recorded_arguments
 
 DATA_FIELDS = ("dataset_config", "text_column", "text_pair_column", "label_column", "label_separator")
 
@@ -89,7 +89,7 @@ def evaluate_classifier(
         "label_column": label_column,
         "label_separator": label_separator,
     }
-    trained = read_json(Path(folder) / FACTS_FILE).get("arguments", {})
+    trained = recorded_arguments(folder)
     if dataset is None:
         dataset = trained.get("dataset")
         if dataset is None:

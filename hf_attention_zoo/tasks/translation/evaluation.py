@@ -26,7 +26,7 @@ from hf_attention_zoo.metrics.scoring import bleu_by_source_length, copy_baselin
 from hf_attention_zoo.seq2seq.translating import translate
 from hf_attention_zoo.tasks.translation.rows import load_data
 from hf_attention_zoo.training.dotted_flags import split_dotted
-from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
+from hf_attention_zoo.training.output_folder import recorded_arguments
 
 DECODING_FIELDS = (
     "num_beams",
@@ -112,7 +112,7 @@ def evaluate_checkpoint(
     """
     state = process_state()
     model, tokenizer = load_checkpoint(folder)
-    trained = read_json(Path(folder) / FACTS_FILE).get("arguments", {})
+    trained = recorded_arguments(folder)
     if dataset is None:
         dataset = trained.get("dataset")
         if dataset is None:

@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PureWindowsPath
-from typing import Any
+from typing import Any, NamedTuple
 
 PLACES = "places"
 """Key of a run's record: its data by argument, as paths from the run's folder. It means nothing elsewhere."""
@@ -63,7 +63,8 @@ def without_homes(text: str) -> str:
 
 def is_absolute(text: str) -> bool:
     """Whether a text is a path that begins at a root or a home folder: `/a/b`, `~/a`, `C:\\a`."""
-    return bool(re.match(r"~?[^/\s]*/.", text) and text[0] in "/~") or bool(PureWindowsPath(text).drive and len(text) > 3)
+    on_windows = PureWindowsPath(text)
+    return re.match(r"(~[^/\s]*)?/.", text) is not None or (bool(on_windows.drive) and len(on_windows.parts) > 1)
 
 
 def public_path(text: str) -> str:
@@ -85,7 +86,7 @@ def public_command(command: Any) -> str:
     shown: list[str] = []
     secret_follows = False
     for word in words:
-        flag, given, value = word.partition("=")
+        flag, given, _ = word.partition("=")
         if secret_follows and not word.startswith("--"):
             word = "$HF_TOKEN"
         elif given and word.startswith("-") and is_secret_name(flag):
@@ -156,15 +157,23 @@ def _is_inside(path: str, folder: str) -> bool:
     return folder not in ("", os.sep) and (path == folder or path.startswith(folder.rstrip(os.sep) + os.sep))
 
 
-def private_parts(name: Path, content: bytes) -> Iterator[str]:
-    """What of a file must not leave the machine, each in words for a message.
+class PrivatePart(NamedTuple):
+    """Something in a file that must not leave the machine."""
+
+    said: str
+    is_secret: bool
+
+
+def private_parts(name: Path, content: bytes) -> Iterator[PrivatePart]:
+    """What of a file must not leave the machine, secrets first.
 
     Args:
-        name: decides whether the file holds learnt words, in which a folder may be named.
+        name: tells whether the file holds learnt words, in which a folder may be named.
         content: of a safetensors file its header is enough.
     """
     for found in SECRETS.finditer(content):
-        yield f"what looks like an access token or key ({found[0][:7].decode(errors='replace')}...)"
+        start = found[0][:7].decode(errors="replace")
+        yield PrivatePart(f"what looks like an access token or key ({start}...)", True)
     if name.name not in VOCABULARIES:
         for found in HOMES.finditer(content):
-            yield f"a user's folder ({found[0].decode(errors='replace')})"
+            yield PrivatePart(f"a user's folder ({found[0].decode(errors='replace')})", False)
