@@ -39,8 +39,8 @@ PAPER_FLAGS = {
 }
 
 
-def train(argv: list[str], *callbacks: TrainerCallback) -> TrainingResult:
-    return run_training(parse_run(argv, command="attention-zoo train ..."), say=lambda text: None, callbacks=callbacks)
+def train(argv: list[str], *callbacks: TrainerCallback, command: str = "attention-zoo train ...") -> TrainingResult:
+    return run_training(parse_run(argv, command=command), say=lambda text: None, callbacks=callbacks)
 
 
 def losses(result: TrainingResult) -> list[float]:

@@ -72,7 +72,7 @@ def public_path(text: str) -> str:
     if is_absolute(text):
         parts = [part for part in re.split(r"[/\\]", text) if part]
         return without_homes(parts[-1]) if parts else text
-    if HOMES.search(("/" + text.lstrip("./")).encode("utf-8", "surrogateescape")):  # ../../home/ada/x
+    if text.startswith("..") and HOMES.search(("/" + text.lstrip("./")).encode("utf-8", "surrogateescape")):
         return Path(text).name
     return text
 
