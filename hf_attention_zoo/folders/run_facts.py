@@ -8,9 +8,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from hf_attention_zoo.data.samples import is_sample
-from hf_attention_zoo.folders.privacy import place_from
-
 PACKAGES = ("hf_attention_zoo", "transformers", "torch", "datasets", "tokenizers", "sacrebleu")
 # Fields that say where something lies or who runs it, not what is computed.
 PRIVATE_FIELDS = frozenset(
@@ -63,18 +60,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     return value if isinstance(value, (str, int, float, bool, dict, type(None))) else str(value)
-
-
-def places_of(data: Any, folder: str | os.PathLike[str]) -> dict[str, str]:
-    """Where the local files and folders that a run's data arguments name are, as ways from the run's folder."""
-    places = {}
-    for item in dataclasses.fields(data):
-        named = getattr(data, item.name)
-        if isinstance(named, str) and not is_sample(named) and os.path.exists(os.path.expanduser(named)):
-            place = place_from(folder, named)
-            if place is not None:
-                places[item.name] = place
-    return places
 
 
 def changed_fields(arguments: Any, defaults: Any) -> dict[str, Any]:

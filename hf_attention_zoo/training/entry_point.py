@@ -18,7 +18,7 @@ from transformers import AutoTokenizer, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerCallback
 
 from hf_attention_zoo.folders.privacy import PLACES, public_command, public_facts
-from hf_attention_zoo.folders.run_facts import changed_fields, describe_hardware, places_of, versions
+from hf_attention_zoo.folders.run_facts import changed_fields, describe_hardware, versions
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.given_model import check_plan, check_tokenizer, check_vocabulary, load_given
@@ -27,6 +27,7 @@ from hf_attention_zoo.training.output_folder import (
     RUN_FILE,
     TrainingStopped,
     clear,
+    places_of,
     where_to_resume,
     write_json,
 )

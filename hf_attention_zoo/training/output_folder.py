@@ -5,13 +5,15 @@ a folder with the first and not the second holds an unfinished run. A checkpoint
 that is killed while it saves leaves a folder without a readable trainer_state.json.
 """
 
+import dataclasses
 import json
 import re
 import shutil
 from pathlib import Path
 from typing import Any
 
-from hf_attention_zoo.folders.privacy import PLACES, path_of_place
+from hf_attention_zoo.data.samples import is_sample
+from hf_attention_zoo.folders.privacy import PLACES, path_of_place, place_from
 
 RUN_FILE = "run.json"
 FACTS_FILE = "training.json"
@@ -89,6 +91,18 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     unfinished = path.with_name(path.name + ".tmp")
     unfinished.write_text(json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
     unfinished.replace(path)
+
+
+def places_of(data: Any, folder: str | Path) -> dict[str, str]:
+    """Where the local files and folders that a run's data arguments name are, as ways from the run's folder."""
+    places = {}
+    for item in dataclasses.fields(data):
+        named = getattr(data, item.name)
+        if isinstance(named, str) and not is_sample(named) and Path(named).expanduser().exists():
+            place = place_from(folder, named)
+            if place is not None:
+                places[item.name] = place
+    return places
 
 
 def recorded_arguments(folder: str | Path) -> dict[str, Any]:
