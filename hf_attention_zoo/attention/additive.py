@@ -10,12 +10,18 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from hf_attention_zoo.attention.attention_base import AttendedSource, Attention, masked_softmax
-from hf_attention_zoo.attention.chunked_scores import chunked_scores, queries_at_a_time
-from hf_attention_zoo.recurrent.weight_tape import WeightTape, in_autocast_dtype
-
-HALF_PRECISION = (torch.float16, torch.bfloat16)
-PART_ELEMENTS = {"cpu": 1 << 18}
-PART_ELEMENTS_ELSEWHERE = 1 << 26
+from hf_attention_zoo.loops.additive_scores import (
+    KeyGradient,
+    Scratch,
+    _RecomputedScores,
+    bend,
+    inside,
+    scores_backward,
+    scores_in_parts,
+    scores_of,
+)
+from hf_attention_zoo.loops.chunked_scores import chunked_scores, queries_at_a_time
+from hf_attention_zoo.loops.weight_tape import WeightTape, in_autocast_dtype
 
 
 def additive_scores_reference(query: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
@@ -25,115 +31,6 @@ def additive_scores_reference(query: Tensor, keys: Tensor, vector: Tensor) -> Te
 
 # The faster form. tanh(x) = 2 y - 1 with y = sigmoid(2 x), and the logistic function takes a quarter of the time of
 # tanh on a CPU. Near zero y is rounded like one half, which half precision cannot afford: there y is tanh itself.
-
-
-def inside(tensor: Tensor) -> Tensor:
-    """A projected query or key as the faster form wants it: doubled, except in half precision."""
-    return tensor if tensor.dtype in HALF_PRECISION else 2 * tensor
-
-
-class Scratch:
-    """The one (B, N, S, A) tensor that the steps of a loop take turns to use, forwards and backwards.
-
-    With a new one each step the small tensors that steps keep would lie between them and break up the heap.
-    """
-
-    def __init__(self) -> None:
-        self.tensor: Tensor | None = None
-
-    def fitting(self, query: Tensor, keys: Tensor) -> Tensor:
-        """(B, N, S, A) of any content for queries (B, N, A) and keys (B, S, A)."""
-        shape = (*query.shape[:2], *keys.shape[1:])
-        if self.tensor is None or self.tensor.shape != shape:
-            self.tensor = keys.new_empty(shape)
-        return self.tensor
-
-
-def bend(query: Tensor, keys: Tensor, scratch: Scratch | None = None) -> Tensor:
-    """y of every query and key given as `inside`: (B, N, A), (B, S, A) -> (B, N, S, A), in `scratch` if given."""
-    out = None if scratch is None else scratch.fitting(query, keys)
-    total = torch.add(query[:, :, None], keys[:, None], out=out)
-    return total.tanh_() if total.dtype in HALF_PRECISION else total.sigmoid_()
-
-
-def scores_of(bent: Tensor, vector: Tensor) -> Tensor:
-    """v^T tanh(x) from y: (B, N, S, A), (A) -> (B, N, S)."""
-    return bent @ vector if bent.dtype in HALF_PRECISION else 2 * (bent @ vector) - vector.sum()
-
-
-def scores_in_parts(query: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
-    """`scores_of` every query and key given as `inside`, for inference: as many queries at a time as fit the cache."""
-    elements = PART_ELEMENTS.get(keys.device.type, PART_ELEMENTS_ELSEWHERE)
-    parts = query.split(max(1, elements // max(1, keys.numel())), dim=1)
-    made = [scores_of(bend(part, keys), vector) for part in parts]
-    return made[0] if len(made) == 1 else torch.cat(made, dim=1)
-
-
-class BentGradients(NamedTuple):
-    """Gradients through the scores. That of what is inside y at (n, s) is grad[n, s] * slope[n, s] * factor."""
-
-    slope: Tensor  # (B, N, S, A)  1 - t^2 or, of y, y (1 - y)
-    factor: Tensor  # (A)
-    query: Tensor  # (B, N, A)  d loss / d query as given to `bend`
-    vector: Tensor  # (A)  d loss / d v
-
-
-def scores_backward(
-    grad: Tensor, query: Tensor, keys: Tensor, vector: Tensor, scratch: Scratch | None = None
-) -> BentGradients:
-    """d loss / d score (B, N, S) -> what it is for the rest; y is computed again."""
-    bent = bend(query, keys, scratch)
-    rows, queries, length, size = bent.shape
-    grad_vector = (grad.reshape(1, -1) @ bent.view(-1, size))[0]  # sum g y
-    if bent.dtype in HALF_PRECISION:
-        slope, factor = bent.square_().neg_().add_(1.0), vector
-    else:
-        grad_vector = 2 * grad_vector - grad.sum()  # sum g t
-        slope, factor = torch.addcmul(bent, bent, bent, value=-1, out=bent), 2 * vector
-    total = torch.bmm(grad.reshape(-1, 1, length), slope.view(-1, length, size)).view(rows, queries, size)
-    return BentGradients(slope, factor, total * factor, grad_vector)
-
-
-class KeyGradient:
-    """d loss / d keys of all steps, in one buffer (B, S, A)."""
-
-    def __init__(self) -> None:
-        self.total_so_far: Tensor | None = None
-        self.factor: Tensor | None = None
-        self.dtype: torch.dtype | None = None
-
-    def add(self, *parts: Tensor) -> None:
-        grad, slope, self.factor = parts  # (B, N, S), (B, N, S, A), (A)
-        self.dtype = slope.dtype
-        for query in range(grad.shape[1]):
-            weights, slopes = grad[:, query, :, None], slope[:, query]
-            if self.total_so_far is None:
-                self.total_so_far = (weights * slopes).to(torch.promote_types(self.dtype, torch.float32))
-            elif self.dtype in HALF_PRECISION:
-                self.total_so_far += weights * slopes
-            else:
-                self.total_so_far.addcmul_(weights, slopes)
-
-    def total(self) -> Tensor:
-        return (self.total_so_far * self.factor).to(self.dtype)
-
-
-class _RecomputedScores(torch.autograd.Function):
-    """v^T tanh(q + k) for any number of queries; what tanh gave is computed again in backward, not kept."""
-
-    @staticmethod
-    def forward(ctx: Any, query: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
-        ctx.save_for_backward(query, keys, vector)
-        return scores_of(bend(query, keys), vector)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        query, keys, vector = ctx.saved_tensors
-        back = scores_backward(grad, query, keys, vector)
-        of_keys = KeyGradient()
-        of_keys.add(grad, back.slope, back.factor)
-        return back.query, of_keys.total(), back.vector
 
 
 class _Step(torch.autograd.Function):

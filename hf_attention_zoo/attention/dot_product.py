@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from hf_attention_zoo.attention.attention_base import AttendedSource, Attention, VectorsGradient
-from hf_attention_zoo.recurrent.weight_tape import WeightTape
-
-
-class _StepProducts(torch.autograd.Function):
-    """query keys^T of one step; the gradient of the keys goes on the tape."""
-
-    @staticmethod
-    def forward(ctx: Any, query: Tensor, keys: Tensor, tape: WeightTape) -> Tensor:
-        ctx.save_for_backward(query, keys)
-        ctx.tape = tape
-        return torch.bmm(query, keys.mT)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        query, keys = ctx.saved_tensors
-        if ctx.needs_input_grad[1]:
-            ctx.tape.record(keys, grad, query)
-        return torch.bmm(grad, keys), None, None
+from hf_attention_zoo.attention.attention_base import AttendedSource, Attention
+from hf_attention_zoo.loops.mixture import VectorsGradient, _StepProducts
+from hf_attention_zoo.loops.weight_tape import WeightTape
 
 
 class OpenProducts(NamedTuple):

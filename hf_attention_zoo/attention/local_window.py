@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from hf_attention_zoo.attention.attention_base import AttendedSource, Attention, masked_softmax
 from hf_attention_zoo.attention.location import source_positions
-from hf_attention_zoo.recurrent.weight_tape import WeightTape, step_linear
+from hf_attention_zoo.loops.weight_tape import WeightTape, step_linear
 
 
 @dataclass(frozen=True)

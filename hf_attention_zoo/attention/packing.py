@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+
+from hf_attention_zoo.loops.moving_rows import _Pack, _Unpack
 
 LEAST_SHARE = 0.04  # of pads, below which moving tokens costs more than computing the pads
 
@@ -21,44 +21,6 @@ LEAST_SHARE = 0.04  # of pads, below which moving tokens costs more than computi
 def is_recorded() -> bool:
     """Whether a graph is being compiled, exported or traced, which must not depend on where pads stand."""
     return torch.compiler.is_compiling() or torch.jit.is_tracing()
-
-
-def _gather(vectors: Tensor, index: Tensor) -> Tensor:
-    return vectors.flatten(0, 1).index_select(0, index)
-
-
-def _scatter(vectors: Tensor, index: Tensor, rows: int, length: int) -> Tensor:
-    flat = vectors.new_zeros(rows * length, *vectors.shape[1:])
-    return flat.index_copy_(0, index, vectors).unflatten(0, (rows, length))
-
-
-class _Pack(torch.autograd.Function):
-    """Every token is read once, so that the way back is a copy, too, and no sum."""
-
-    @staticmethod
-    def forward(ctx: Any, vectors: Tensor, index: Tensor) -> Tensor:
-        ctx.save_for_backward(index)
-        ctx.shape = vectors.shape[:2]
-        return _gather(vectors, index)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        (index,) = ctx.saved_tensors
-        return _scatter(grad, index, *ctx.shape), None
-
-
-class _Unpack(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, vectors: Tensor, index: Tensor, rows: int, length: int) -> Tensor:
-        ctx.save_for_backward(index)
-        return _scatter(vectors, index, rows, length)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
-        (index,) = ctx.saved_tensors
-        return _gather(grad, index), None, None, None
 
 
 @dataclass(frozen=True)

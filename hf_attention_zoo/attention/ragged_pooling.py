@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hf_attention_zoo.attention.additive import HALF_PRECISION
 from hf_attention_zoo.attention.attention_base import masked_softmax
+from hf_attention_zoo.loops.additive_scores import HALF_PRECISION
 
 
 def tanh_product(inside: Tensor, vector: Tensor) -> Tensor:

@@ -5,11 +5,10 @@ Shapes: B rows, S padded positions, I input size, H units per direction.
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
+from hf_attention_zoo.loops.moving_rows import pick_rows
 from hf_attention_zoo.recurrent.gated_unit import GatedUnit, run_side_by_side
 
 
@@ -28,25 +27,6 @@ def reading_order(mask: Tensor) -> tuple[Tensor, Tensor]:
     steps = torch.arange(mask.shape[1], device=mask.device)[None]  # (1, S)
     backwards = forwards.gather(1, torch.where(steps < lengths, lengths - 1 - steps, steps))
     return forwards, backwards
-
-
-class _PickRows(torch.autograd.Function):
-    """Rows of a matrix in another order, each once; the backward picks them back."""
-
-    @staticmethod
-    def forward(ctx: Any, rows: Tensor, order: Tensor, inverse: Tensor) -> Tensor:
-        ctx.save_for_backward(order, inverse)
-        return rows.index_select(0, order)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        order, inverse = ctx.saved_tensors
-        return _PickRows.apply(grad, inverse, order), None, None
-
-
-def pick_rows(rows: Tensor, order: Tensor, inverse: Tensor) -> Tensor:
-    """rows[order] for a permutation and its inverse, both (N): (N, D) -> (N, D)."""
-    return _PickRows.apply(rows, order, inverse)
 
 
 def take(vectors: Tensor, order: Tensor) -> Tensor:

@@ -12,44 +12,15 @@ direction.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from hf_attention_zoo.loops.moving_rows import _Pick, _Place
 from hf_attention_zoo.recurrent.bidirectional import reading_order
 
 LARGEST_SHARE = 0.7  # a new stride begins where at most this share of the texts of the last one goes on,
 LEAST_SAVING = {"cpu": 5e7}  # and at least this many products of a direction fall away; elsewhere none begins
-
-
-class _Pick(torch.autograd.Function):
-    """Rows of a matrix, each but the last at most once: (M, D) -> (R, D). The last gets no gradient of use."""
-
-    @staticmethod
-    def forward(ctx: Any, rows: Tensor, index: Tensor) -> Tensor:
-        ctx.save_for_backward(index)
-        ctx.height = rows.shape[0]
-        return rows.index_select(0, index)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        (index,) = ctx.saved_tensors
-        return _Place.apply(grad, index, ctx.height), None
-
-
-class _Place(torch.autograd.Function):
-    """The rows (R, D) at their places in a matrix of zeros (M, D); in the last place stands any one of several."""
-
-    @staticmethod
-    def forward(ctx: Any, rows: Tensor, index: Tensor, height: int) -> Tensor:
-        ctx.save_for_backward(index)
-        return rows.new_zeros(height, rows.shape[1]).index_copy_(0, index, rows)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        (index,) = ctx.saved_tensors
-        return _Pick.apply(grad, index), None, None
 
 
 class DirectedLSTM(nn.Module):

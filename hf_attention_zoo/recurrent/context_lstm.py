@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hf_attention_zoo.loops.weight_tape import WeightTape
 from hf_attention_zoo.recurrent.lstm_cell import lstm_step
-from hf_attention_zoo.recurrent.weight_tape import WeightTape
 
 
 class OpenContextLSTM(NamedTuple):

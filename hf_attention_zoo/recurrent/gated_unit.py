@@ -23,8 +23,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hf_attention_zoo.recurrent.gated_backward import GatedForm, GatedLayer, GatedSequence, GatedStep, project
-from hf_attention_zoo.recurrent.weight_tape import WeightTape, in_autocast_dtype, step_linear
+from hf_attention_zoo.loops.gated_backward import GatedForm, GatedLayer, GatedSequence, GatedStep, project
+from hf_attention_zoo.loops.weight_tape import WeightTape, in_autocast_dtype, step_linear
 
 
 def gated_step(

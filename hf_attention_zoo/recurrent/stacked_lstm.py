@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from hf_attention_zoo.recurrent.decoder_loop import State, unroll
+from hf_attention_zoo.loops.decoder_loop import State, unroll
+from hf_attention_zoo.loops.weight_tape import WeightTape
 from hf_attention_zoo.recurrent.lstm_cell import lstm_step
-from hf_attention_zoo.recurrent.weight_tape import WeightTape
 
 
 class LayerWeights(NamedTuple):

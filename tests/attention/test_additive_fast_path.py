@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from hf_attention_zoo.attention import additive
 from hf_attention_zoo.attention.additive import AdditiveAttention, additive_scores_reference
 from hf_attention_zoo.attention.attention_base import masked_softmax
-from hf_attention_zoo.recurrent.weight_tape import WeightTape
+from hf_attention_zoo.loops import additive_scores
+from hf_attention_zoo.loops.weight_tape import WeightTape
 
 MASK = torch.tensor([[1, 1, 1, 1, 1], [0, 0, 1, 1, 1], [1, 0, 1, 0, 0], [0, 0, 0, 0, 0]]).bool()
 
@@ -64,7 +64,7 @@ def test_scores_of_all_queries_at_once_equal_the_formula() -> None:
 
 @pytest.mark.parametrize("elements", [1, 200, 1 << 18])
 def test_queries_in_parts_have_the_scores_of_all_at_once(monkeypatch: pytest.MonkeyPatch, elements: int) -> None:
-    monkeypatch.setitem(additive.PART_ELEMENTS, "cpu", elements)
+    monkeypatch.setitem(additive_scores.PART_ELEMENTS, "cpu", elements)
     module = mechanism()
     queries, keys = torch.randn(4, 7, 3, dtype=torch.double), torch.randn(4, 5, 4, dtype=torch.double)
     with torch.no_grad():

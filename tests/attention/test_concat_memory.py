@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from hf_attention_zoo.attention.additive import additive_scores_reference
-from hf_attention_zoo.attention.chunked_scores import BUFFER_ELEMENTS
 from hf_attention_zoo.attention.concat import ConcatAttention
+from hf_attention_zoo.loops.chunked_scores import BUFFER_ELEMENTS
 
 CELL_BYTES = 150
 

@@ -5,8 +5,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_attention_zoo.attention.attention_base import Attention, masked_softmax, mix, open_mixture
-from hf_attention_zoo.recurrent.weight_tape import WeightTape
+from hf_attention_zoo.attention.attention_base import Attention, masked_softmax
+from hf_attention_zoo.loops.mixture import mix, open_mixture
+from hf_attention_zoo.loops.weight_tape import WeightTape
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 

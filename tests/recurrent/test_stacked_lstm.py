@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from hf_attention_zoo.recurrent.decoder_loop import unroll
+from hf_attention_zoo.loops.decoder_loop import unroll
 from hf_attention_zoo.recurrent.lstm_cell import lstm_cell, lstm_cell_reference
 from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM, join_layers, split_layers
 

@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional
 
-from hf_attention_zoo.recurrent.weight_tape import WeightTape, step_linear
+from hf_attention_zoo.loops.weight_tape import WeightTape, step_linear
 
 
 def loop(weight: torch.Tensor, start: torch.Tensor, taped: bool, steps: int = 4) -> torch.Tensor:

@@ -2,7 +2,7 @@
 
 import torch
 
-from hf_attention_zoo.recurrent.decoder_loop import unroll
+from hf_attention_zoo.loops.decoder_loop import unroll
 from hf_attention_zoo.recurrent.readout import MaxoutReadout, maxout
 from hf_attention_zoo.seq2seq.decoding_state import DecodingState
 

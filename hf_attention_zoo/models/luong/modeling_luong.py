@@ -26,7 +26,7 @@ from transformers import PreTrainedModel
 from transformers.modeling_outputs import Seq2SeqModelOutput
 from transformers.utils import can_return_tuple
 
-from hf_attention_zoo.attention.attention_base import AttendedSource, Attention, mix, open_mixture
+from hf_attention_zoo.attention.attention_base import AttendedSource, Attention
 from hf_attention_zoo.attention.concat import ConcatAttention
 from hf_attention_zoo.attention.dot_product import DotProductAttention
 from hf_attention_zoo.attention.general import GeneralAttention
@@ -36,15 +36,16 @@ from hf_attention_zoo.attention.local_window import (
     PredictiveLocalAttention,
 )
 from hf_attention_zoo.attention.location import LocationAttention
+from hf_attention_zoo.loops.decoder_loop import State, unroll
+from hf_attention_zoo.loops.mixture import mix, open_mixture
+from hf_attention_zoo.loops.weight_tape import step_linear
 from hf_attention_zoo.models.luong.configuration_luong import LuongConfig
 from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, one_of
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional import put_back, take
-from hf_attention_zoo.recurrent.decoder_loop import State, unroll
 from hf_attention_zoo.recurrent.reversing import ends_with_symbol, plan_reading
 from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM, split_layers
 from hf_attention_zoo.recurrent.uniform_initialisation import initialise_uniform_
-from hf_attention_zoo.recurrent.weight_tape import step_linear
 from hf_attention_zoo.seq2seq.decoding_state import DecodingState
 from hf_attention_zoo.seq2seq.encoder_decoder import EncoderDecoderBody, EncoderStates, TranslationHead, check_rows
 from hf_attention_zoo.seq2seq.zoo_generation import ZooGenerationMixin

@@ -25,12 +25,13 @@ from transformers.modeling_outputs import BaseModelOutput, Seq2SeqModelOutput
 from transformers.utils import can_return_tuple
 
 from hf_attention_zoo.attention.additive import AdditiveAttention
-from hf_attention_zoo.attention.attention_base import AttendedSource, mix, open_mixture
+from hf_attention_zoo.attention.attention_base import AttendedSource
+from hf_attention_zoo.loops.decoder_loop import State, unroll
+from hf_attention_zoo.loops.mixture import mix, open_mixture
 from hf_attention_zoo.models.rnnsearch.configuration_rnnsearch import RNNsearchConfig
 from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, one_of
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional import BidirectionalGatedEncoder, first_real_position
-from hf_attention_zoo.recurrent.decoder_loop import State, unroll
 from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_
 from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 from hf_attention_zoo.recurrent.readout import MaxoutReadout

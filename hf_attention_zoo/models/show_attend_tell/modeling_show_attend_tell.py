@@ -27,8 +27,11 @@ from transformers import PreTrainedModel
 from transformers import initialization as init
 from transformers.utils import can_return_tuple
 
-from hf_attention_zoo.attention.attention_base import AttendedSource, mix, open_mixture
+from hf_attention_zoo.attention.attention_base import AttendedSource
 from hf_attention_zoo.attention.hard_attention import best_locations, draw_locations
+from hf_attention_zoo.loops.decoder_loop import State, unroll
+from hf_attention_zoo.loops.mixture import mix, open_mixture
+from hf_attention_zoo.loops.weight_tape import WeightTape, step_linear
 from hf_attention_zoo.losses.token_loss import log_likelihood
 from hf_attention_zoo.models.show_attend_tell.configuration_show_attend_tell import ShowAttendTellConfig
 from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import (
@@ -56,10 +59,8 @@ from hf_attention_zoo.parts.model_inputs import (
 from hf_attention_zoo.parts.text_inputs import wanted_outputs
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.context_lstm import ContextLSTM
-from hf_attention_zoo.recurrent.decoder_loop import State, unroll
 from hf_attention_zoo.recurrent.deep_output import DeepOutput
 from hf_attention_zoo.recurrent.mean_initial_state import MeanInitialState
-from hf_attention_zoo.recurrent.weight_tape import WeightTape, step_linear
 from hf_attention_zoo.seq2seq.decoding_state import DecodingState
 from hf_attention_zoo.seq2seq.encoder_decoder import check_rows
 from hf_attention_zoo.seq2seq.zoo_generation import ZooGenerationMixin
@@ -241,9 +242,8 @@ class ShowAttendTellDecoder(ShowAttendTellPreTrainedModel):
         tape = WeightTape.start(self.unit.recurrent_weight, source.values)
         weights = self.unit.open_weights(tape)
         values, opened = open_mixture(source.values, tape), self.attention.open_loop(source, tape)
-        gate = None
-        if self.context_gate is not None:
-            gate = self.context_gate.weight if tape is None else tape.open(self.context_gate.weight)
+        gate = None if self.context_gate is None else self.context_gate.weight
+        gate = gate if gate is None or tape is None else tape.open(gate)
 
         def step(inputs: tuple[Tensor, ...], state: State) -> tuple[dict[str, Tensor], State]:
             previous = state["hidden"]
