@@ -1,0 +1,40 @@
+"""Sphinx builds the documentation: `sphinx-build -W docs docs/_build/html`, from the root of the repository.
+
+Lessons are notebooks in Markdown, run while the pages are built. What can be read from the code is written anew for each
+build, see `generate.py`.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+# The kernels that run the lessons take the package from here, one thread, and nothing from the network.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")]))
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+project = "hf_attention_zoo"
+author = "The hf_attention_zoo developers"
+html_title = "hf_attention_zoo"
+
+extensions = ["myst_nb"]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build", "jupyter_execute", ".jupyter_cache", "notebooks"]
+html_theme = "furo"
+
+# ATTENTION_ZOO_DOCS=off builds the pages without running the lessons.
+nb_execution_mode = os.environ.get("ATTENTION_ZOO_DOCS", "force")
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_execution_show_tb = True
+nb_merge_streams = True
+nb_output_stderr = "remove"  # progress bars
+
+
+def setup(app: object) -> None:
+    import generate
+
+    generate.write_all(HERE)
