@@ -121,7 +121,8 @@ def section_list(lines: list[str]) -> str:
 def signature(thing: Any) -> str:
     """The parameters of a function or class as they are called."""
     try:
-        return str(inspect.signature(thing)).replace("hf_attention_zoo.", "")
+        shown = str(inspect.signature(thing)).replace("hf_attention_zoo.", "")
+        return re.sub(r"<class '([\w.]+)'>", r"\1", shown)
     except (TypeError, ValueError):
         return "(...)"
 

@@ -1,8 +1,8 @@
-"""Write the generated parts of README.md anew: the table of architectures and the measured figures.
+"""Write the generated parts of the front pages and of the documentation's results anew, from registry and kept files.
 
     python scripts/update_readme.py [--check]
 
-With --check nothing is written; the exit status is 1 if the README is stale.
+With --check nothing is written; the exit status is 1 if a page is stale, and the pages are named.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hf_attention_zoo.registry import architecture_table
+from hf_attention_zoo.registry import list_architectures
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -24,7 +25,7 @@ def checkpoint_table() -> str:
     found: dict[str, list[str]] = {task: [] for task in TABLES}
     for path in sorted((ROOT / "model_cards").glob("*/metrics.json")):
         metrics = json.loads(path.read_text(encoding="utf-8"))
-        link = f"[`{path.parent.name}`](model_cards/{path.parent.name})"
+        link = f"`{path.parent.name}`"
         task = metrics.get("task", "translation")
         found[task].append("| " + " | ".join([link, *TABLES[task][1](metrics)]) + " |")
     parts = []
@@ -212,22 +213,47 @@ def pretraining_tables() -> str:
     return (ROOT / "scripts" / "comparisons" / "pretraining.md").read_text(encoding="utf-8").strip()
 
 
-GENERATED = {
-    "architectures": architecture_table,
-    "checkpoints": checkpoint_table,
-    "pretraining": pretraining_tables,
-    "padding": padding_table,
-    "length": length_table,
+def lesson_table(lessons: str, head: tuple[str, ...]) -> str:
+    """The architectures in order of year, each with its lesson (called by its first line) and its paper."""
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    for row in list_architectures():
+        path = f"{lessons}/{row.model_type}.md"
+        heading = re.search(r"^# (.+)$", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
+        if heading is None:
+            raise SystemExit(f"{path} has no heading (# ...); the table of architectures shows it")
+        names = [author.split()[-1] for author in row.authors]
+        said = " & ".join(names) if len(names) < 3 else f"{names[0]} et al."
+        lines.append(f"| {row.year} | [{heading[1]}]({path}) | `{row.model_type}` | [{said}]({row.paper_url}) |")
+    return "\n".join(lines)
+
+
+def english_lessons() -> str:
+    """The table of README.md."""
+    return lesson_table("docs/lessons", ("Year", "Lesson", "`model_type`", "Paper"))
+
+
+def korean_lessons() -> str:
+    """The table of README.ko.md."""
+    return lesson_table("docs/ko/lessons", ("연도", "강의", "`model_type`", "논문"))
+
+
+# page -> its generated parts, each between <!-- name --> and <!-- end name -->
+GENERATED: dict[str, dict[str, Callable[[], str]]] = {
+    "README.md": {"architectures": english_lessons},
+    "README.ko.md": {"architectures": korean_lessons},
+    "docs/results/checkpoints.md": {"checkpoints": checkpoint_table},
+    "docs/results/comparisons.md": {"pretraining": pretraining_tables},
+    "docs/results/speed.md": {"padding": padding_table, "length": length_table},
 }
 
 
-def renew(text: str) -> str:
-    """The README's text with each generated part replaced."""
-    for name, make in GENERATED.items():
+def renew(page: str, text: str) -> str:
+    """A page's text with each generated part replaced."""
+    for name, make in GENERATED[page].items():
         pattern = rf"(<!-- {name} -->\n).*?(\n<!-- end {name} -->)"
         if not re.search(pattern, text, re.DOTALL):
             raise SystemExit(
-                f"README.md has no part between <!-- {name} --> and <!-- end {name} -->; put the two lines back"
+                f"{page} has no part between <!-- {name} --> and <!-- end {name} -->; put the two lines back"
             )
         text = re.sub(pattern, lambda found, make=make: found[1] + make() + found[2], text, flags=re.DOTALL)
     return text
@@ -235,14 +261,20 @@ def renew(text: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if the README is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a page is stale")
     check = parser.parse_args().check
-    readme = ROOT / "README.md"
-    old = readme.read_text(encoding="utf-8")
-    new = renew(old)
-    if not check:
-        readme.write_text(new, encoding="utf-8")
-    return int(check and new != old)
+    stale = []
+    for page in GENERATED:
+        path = ROOT / page
+        old = path.read_text(encoding="utf-8")
+        new = renew(page, old)
+        if new != old:
+            stale.append(page)
+            if not check:
+                path.write_text(new, encoding="utf-8")
+    if check and stale:
+        print(f"stale: {', '.join(stale)}", file=sys.stderr)
+    return int(check and bool(stale))
 
 
 if __name__ == "__main__":

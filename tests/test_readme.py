@@ -1,47 +1,95 @@
-"""The README is true: its tables are those of the registry and the metrics files, and its examples run."""
+"""The front pages are true: what they print is printed, what they measure was measured, what they call exists."""
 
 from __future__ import annotations
 
+import json
 import re
-import subprocess
-import sys
+import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pages import DOCS, FRONT, PAGES, ROOT, blocks, commands, load_file, page_name
 
-ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+import hf_attention_zoo
 
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+GUIDES = [path for path in DOCS if path.parent.name == "howto"]
 
 
 def test_generated_parts_are_fresh() -> None:
-    result = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "update_readme.py"), "--check"], capture_output=True, text=True
-    )
-    assert result.returncode == 0, "README.md is stale: run python scripts/update_readme.py\n" + result.stderr
+    update = load_file(ROOT / "scripts" / "update_readme.py")
+    for page in update.GENERATED:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert update.renew(page, text) == text, f"{page} is stale: run python scripts/update_readme.py"
 
 
-def test_python_examples_run_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "model_cards").symlink_to(ROOT / "model_cards", target_is_directory=True)
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    examples = blocks("python")
-    assert len(examples) >= 4
-    for example in examples:
-        exec(compile(example, "README.md", "exec"), names)
-    assert (tmp_path / "alignment.png").stat().st_size > 1000
-    assert (tmp_path / "alignment.html").is_file()
+@pytest.mark.parametrize("page", [*FRONT, *GUIDES], ids=page_name)
+def test_examples_print_what_the_page_says(page: Path) -> None:
+    run = load_file(ROOT / "scripts" / "run_examples.py")
+    text = page.read_text(encoding="utf-8")
+    assert run.renewed(text, page_name(page)) == text, f"run python scripts/run_examples.py {page_name(page)}"
 
 
-@pytest.mark.parametrize("line", [line for block in blocks("bash") for line in block.splitlines() if line])
-def test_every_command_of_the_readme_exists(line: str) -> None:
+@pytest.mark.parametrize("page", FRONT, ids=page_name)
+def test_the_front_page_is_short(page: Path) -> None:
+    assert len(page.read_text(encoding="utf-8").splitlines()) <= 150
+    assert "```python" in page.read_text(encoding="utf-8")
+
+
+def test_both_front_pages_have_the_same_parts() -> None:
+    english, korean = (page.read_text(encoding="utf-8") for page in FRONT)
+    for part in (r"^#+ ", r"^- ", r"^```\w+$", r"^\|"):
+        found = [len(re.findall(part, text, re.MULTILINE)) for text in (english, korean)]
+        assert found[0] == found[1], part
+    assert commands(FRONT[0]) == commands(FRONT[1])
+
+
+def test_the_sentence_of_the_front_page_is_held_out_and_its_score_is_the_kept_one() -> None:
+    (example,) = blocks(FRONT[0], "python")
+    sentence = re.search(r'sentence = "(.+)"', example)[1]
+    assert sentence in (ROOT / "scripts" / "make_front_picture.py").read_text(encoding="utf-8")
+    splits = hf_attention_zoo.load_data("translation_ko_en", source_lang="ko", target_lang="en")
+    held_out = dict(zip(splits["test"]["source"], splits["test"]["target"], strict=True))
+    assert held_out[sentence] in blocks(FRONT[0], "text")[0]
+    assert sentence not in set(splits["train"]["source"]) | set(splits["validation"]["source"])
+    metrics = json.loads((ROOT / "model_cards" / "rnnsearch-ko-en" / "metrics.json").read_text(encoding="utf-8"))
+    numbers = {f"{metrics['results']['bleu']['value']:.1f}", str(metrics["dataset"]["rows"])}
+    for page in FRONT:
+        said = re.search(r"<!-- score -->(.*?)<!-- end score -->", page.read_text(encoding="utf-8"))[1]
+        assert set(re.findall(r"[\d.]+", said)) == numbers, page_name(page)
+
+
+def every_command() -> list[str]:
+    return sorted({line for page in PAGES for line in commands(page)})
+
+
+@pytest.mark.parametrize("line", every_command())
+def test_every_command_exists_with_its_flags(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from hf_attention_zoo.cli.command import COMMANDS
 
-    words = re.findall(r"attention-zoo (\S+)", line)
-    scripts = re.findall(r"scripts/\S+\.py", line)
-    assert words or scripts or "pytest" in line
-    assert all(word in COMMANDS for word in words)
-    assert all((ROOT / script).is_file() for script in scripts)
+    words = shlex.split(line, comments=True)
+    for script in re.findall(r"(?:scripts|docs)/\S+\.(?:py|yaml)", line):
+        assert (ROOT / script).is_file(), script
+    if "scripts/train.py" in words:
+        words = ["attention-zoo", "train", *words[words.index("scripts/train.py") + 1 :]]
+    if "attention-zoo" not in words:
+        assert words[0] in ("pip", "python", "sphinx-build", "torchrun"), f"what is {words[0]}?"
+        return
+    words = words[words.index("attention-zoo") + 1 :]
+    assert words[0] in COMMANDS
+    check_flags(words[0])(words[1:])
+
+
+def check_flags(command: str) -> Callable[[list[str]], object]:
+    """What reads the arguments of a command and raises for any that it does not know."""
+    from hf_attention_zoo.cli.command import main
+    from hf_attention_zoo.tasks.running_text.command import PRETRAINING
+    from hf_attention_zoo.training.run_plan import parse_run
+
+    if command == "train":
+        return parse_run
+    if command == "pretrain":
+        return lambda words: parse_run(words, kind=PRETRAINING)
+    if command in ("quickstart",):
+        return lambda words: None  # its tests run it with these
+    return lambda words: main([command, *words, "--help"])
