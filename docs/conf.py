@@ -1,7 +1,7 @@
 """Sphinx builds the documentation: `sphinx-build -W docs docs/_build/html`, from the root of the repository.
 
-Lessons are notebooks in Markdown, run while the pages are built. What can be read from the code is written anew for each
-build, see `generate.py`.
+Lessons are notebooks in Markdown, run while the pages are built. What can be read from the code is written anew for
+each build, see `generate.py`.
 """
 
 import os

@@ -2,7 +2,8 @@
 
     python scripts/make_front_picture.py [docs/pictures/front.png]
 
-The sentence is one of `translation_ko_en`'s test split; the script ends with status 1 if the translation is not its reference.
+The sentence is one of `translation_ko_en`'s test split; the script ends with status 1 if the translation is not its
+reference.
 """
 
 from __future__ import annotations

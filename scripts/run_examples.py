@@ -2,9 +2,9 @@
 
     python scripts/run_examples.py [--check] [PAGE ...]
 
-The blocks of a page run one after the other, from the root of the repository but in a folder of their own, so that files
-that they write go there. Where a block is followed by a block of `text`, that holds its output. With --check nothing is
-written; the exit status is 1 if a page prints something else than it says.
+The blocks of a page run one after the other, in a folder of their own that looks like the root of the repository, so
+that files that they write go there. Where a block of `text` follows a block, that holds its output. With --check
+nothing is written; the exit status is 1 if a page prints something else than it says.
 """
 
 from __future__ import annotations
