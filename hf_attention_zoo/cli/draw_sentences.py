@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Sequence
 from pathlib import Path
 
-from hf_attention_zoo.cli.translate_text import lines_of
+from hf_attention_zoo.data.text_lines import is_blank, lines_of_file
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -29,15 +29,14 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
     options = build_parser().parse_args(argv)
-    if options.file not in (None, "-") and not Path(options.file).is_file():
-        raise ValueError(f"no such file: {options.file}; give a file with a sentence on each line, or -")
-    texts = [*options.text, *(line for line in (lines_of(options.file) if options.file else ()) if line.strip())]
+    given = [*options.text, *(lines_of_file(options.file) if options.file else ())]
+    texts = [text for text in given if not is_blank(text)]
     if not texts:
         raise ValueError("no sentences; give --text several times, or --file")
 
     from hf_attention_zoo.alignment.results.sentence_projection import project_sentences
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.tasks.translation.evaluation import load_checkpoint
+    from hf_attention_zoo.folders.saved_model import load_checkpoint
 
     silence_libraries()
     model, tokenizer = load_checkpoint(options.folder)

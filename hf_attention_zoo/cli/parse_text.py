@@ -3,10 +3,11 @@
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from hf_attention_zoo.data.text_lines import given_lines, typed_by_hand, write_answers
 from hf_attention_zoo.training.dotted_flags import split_dotted
 
 CHUNK = 512
@@ -43,13 +44,13 @@ def main(argv: Sequence[str]) -> int:
             dotted["generation"].setdefault(name, getattr(options, name))
 
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.cli.translate_text import chunks, lines_of
+    from hf_attention_zoo.folders.saved_model import load_checkpoint
     from hf_attention_zoo.tasks.parsing.bracket_scores import score_trees
-    from hf_attention_zoo.tasks.parsing.bracket_trees import Tree
+    from hf_attention_zoo.tasks.parsing.bracket_trees import Tree, split_words
     from hf_attention_zoo.tasks.parsing.linearising import RestoredTree
     from hf_attention_zoo.tasks.parsing.parse_sentences import parse
     from hf_attention_zoo.tasks.parsing.treebank_folder import cleaned_trees, one_line, read_treebank
-    from hf_attention_zoo.tasks.translation.evaluation import decoding_settings, load_checkpoint
+    from hf_attention_zoo.tasks.translation.evaluation import decoding_settings
     from hf_attention_zoo.training.output_folder import write_json
 
     silence_libraries()
@@ -59,15 +60,21 @@ def main(argv: Sequence[str]) -> int:
         gold = gold[: options.max_samples]
     elif options.metrics:
         raise ValueError(f"--metrics needs gold trees, a file ending in {', '.join(TREE_FILES)}; got {options.text!r}")
-    sentences = (tree.words() for tree in gold) if gold else (line.split() for line in lines_of(options.text))
-    model, tokenizer = load_checkpoint(options.folder)
+    sentences = (tree.words() for tree in gold) if gold else map(split_words, given_lines(options.text))
     results: list[RestoredTree] = []
-    with nullcontext(sys.stdout) if not options.output else open(options.output, "w", encoding="utf-8") as out:
-        for chunk in chunks(sentences, CHUNK):
-            parsed = parse(model, tokenizer, chunk, batch_size=options.batch_size, **dotted["generation"])
-            out.writelines((one_line(one.tree) if one.tree is not None else "") + "\n" for one in parsed)
-            out.flush()
-            results += parsed
+    loaded: list[Any] = []
+
+    def load() -> Any:
+        loaded.extend(load_checkpoint(options.folder))
+        return loaded
+
+    def parsed(loaded: Any, sentences: list[list[str]]) -> Iterator[str]:
+        made = parse(*loaded, sentences, batch_size=options.batch_size, **dotted["generation"])
+        results.extend(made)
+        return (one_line(one.tree) if one.tree is not None else "" for one in made)
+
+    size = 1 if typed_by_hand(options.text) else CHUNK
+    write_answers(sentences, options.output, size=size, load=load, answer=parsed, blank=lambda words: not words)
     if gold:
         scores = score_trees(gold, [one.tree for one in results])
         repairs = sum((Counter(one.repairs) for one in results), Counter())
@@ -78,7 +85,7 @@ def main(argv: Sequence[str]) -> int:
                 **scores.as_dict(),
                 "well_formed": sum(one.well_formed for one in results),
                 "repairs": dict(sorted(repairs.items())),
-                "decoding": decoding_settings(model, dotted["generation"]),
+                "decoding": decoding_settings(loaded[0], dotted["generation"]),
                 "gold": Path(options.text).name,
             }
             write_json(Path(options.metrics), content)

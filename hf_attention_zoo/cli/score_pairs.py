@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
 
     from hf_attention_zoo.cli.pair_files import answer_pairs
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.tasks.translation.evaluation import load_checkpoint
+    from hf_attention_zoo.folders.saved_model import load_checkpoint
     from hf_attention_zoo.tasks.translation.phrase_scoring import score, unknown_words
 
     def scored(loaded: Any, rows: list[list[str]]) -> Iterator[str]:

@@ -1,38 +1,13 @@
 """`attention-zoo translate FOLDER TEXT|FILE|-`."""
 
 import argparse
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from hf_attention_zoo.data.text_lines import given_lines, one_line, typed_by_hand, write_answers
 from hf_attention_zoo.training.dotted_flags import split_dotted
 
 CHUNK = 512
-
-
-def lines_of(given: str) -> Iterator[str]:
-    """The texts to translate: the lines of a file, those of standard input for "-", otherwise the text itself.
-
-    Raises ValueError for a file that is not UTF-8 text.
-    """
-    if given == "-":
-        yield from (line.rstrip("\n") for line in sys.stdin)
-    elif len(given) < 4096 and "\n" not in given and Path(given).is_file():
-        try:
-            with open(given, encoding="utf-8") as file:
-                yield from (line.rstrip("\n") for line in file)
-        except UnicodeDecodeError:
-            raise ValueError(f"{given} is not UTF-8 text") from None
-    else:
-        yield given
-
-
-def chunks(items: Iterable[str], size: int) -> Iterator[list[str]]:
-    """The items in lists of at most `size`, as soon as they are there."""
-    iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
-        yield chunk
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -66,27 +41,28 @@ def main(argv: Sequence[str]) -> int:
             dotted["generation"].setdefault(name, getattr(options, name))
 
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
+    from hf_attention_zoo.folders.saved_model import load_checkpoint
     from hf_attention_zoo.seq2seq.translating import translate
-    from hf_attention_zoo.tasks.translation.evaluation import load_checkpoint
 
-    silence_libraries()
-    model, tokenizer = load_checkpoint(options.folder)
-    one_by_one = options.text == "-" and sys.stdin.isatty()
-    out = open(options.output, "w", encoding="utf-8") if options.output else sys.stdout  # noqa: SIM115
-    try:
-        for chunk in chunks(lines_of(options.text), 1 if one_by_one else CHUNK):
-            translated = translate(
-                model,
-                tokenizer,
-                chunk,
+    def translated(loaded: Any, texts: list[str]) -> Iterator[str]:
+        return map(
+            one_line,
+            translate(
+                *loaded,
+                texts,
                 batch_size=options.batch_size,
                 replace_unknown=options.replace_unknown,
                 dictionary=options.dictionary,
                 **dotted["generation"],
-            )
-            out.writelines(" ".join(text.split()) + "\n" for text in translated)
-            out.flush()
-    finally:
-        if options.output:
-            out.close()
+            ),
+        )
+
+    silence_libraries()
+    write_answers(
+        given_lines(options.text),
+        options.output,
+        size=1 if typed_by_hand(options.text) else CHUNK,
+        load=lambda: load_checkpoint(options.folder),
+        answer=translated,
+    )
     return 0

@@ -36,8 +36,8 @@ def main(argv: Sequence[str]) -> int:
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
     from hf_attention_zoo.data.labels import REGRESSION, label_info_of
     from hf_attention_zoo.data.record_files import canonical_split
+    from hf_attention_zoo.folders.saved_model import load_checkpoint
     from hf_attention_zoo.tasks.labels.rows import load_labelled
-    from hf_attention_zoo.tasks.translation.evaluation import load_checkpoint
 
     silence_libraries()
     model, tokenizer = load_checkpoint(options.folder)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from hf_attention_zoo.data.text_lines import written_file
 from hf_attention_zoo.folders.privacy import public_facts
 from hf_attention_zoo.training.output_folder import write_json
 
@@ -41,5 +42,5 @@ def write_metrics(metrics: dict[str, Any], folder: str | Path, output: str | Pat
 def write_predictions(path: str | Path | None, entries: Iterable[dict[str, Any]]) -> None:
     """A JSON line for each entry; nothing without a path, and then no entry is made."""
     if path is not None:
-        with Path(path).open("w", encoding="utf-8") as file:
+        with written_file(path) as file:
             file.writelines(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)

@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from hf_attention_zoo.data.text_lines import file_lines
+
 Link = tuple[int, int]
 FORMATS = ("pharaoh", "naacl")
 
@@ -141,7 +143,7 @@ def read_links(path: str | Path, file_format: str = "pharaoh") -> tuple[list[set
     file = Path(path)
     if not file.is_file():
         raise ValueError(f"no such file of links: {str(file)!r}")
-    lines = file.read_text(encoding="utf-8-sig").splitlines()
+    lines = list(file_lines(file))
     read = _read_pharaoh if file_format == "pharaoh" else _read_naacl
     return read(file.name, lines)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from hf_attention_zoo.data.text_lines import file_lines
 from hf_attention_zoo.registry import list_architectures
 from hf_attention_zoo.seq2seq.source_text import SourceSentence, Word
 
@@ -45,7 +46,7 @@ def load_dictionary(dictionary: Dictionary) -> dict[str, str]:
     if not file.is_file():
         raise ValueError(f"dictionary file {str(file)!r} does not exist; give one 'source<TAB>target' pair a line")
     entries: dict[str, str] = {}
-    for number, line in enumerate(file.read_text(encoding="utf-8-sig").splitlines(), start=1):
+    for number, line in enumerate(file_lines(file), start=1):
         if not line.strip():
             continue
         columns = [column.strip() for column in line.split("\t")]

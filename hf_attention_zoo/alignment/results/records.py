@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from hf_attention_zoo.data.text_lines import written_file
+
 
 def written(text: str, path: str | PathLike[str] | None, end: str = "") -> str:
     """The text as it is; with a path also a file of it and `end`, in folders that are made where they are missing."""
     if path is not None:
         file = Path(path)
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text + end, encoding="utf-8")
+        with written_file(file) as out:
+            out.write(text + end)
     return text
 
 

@@ -21,6 +21,7 @@ from accelerate.utils import gather_object
 from transformers import AutoProcessor
 
 from hf_attention_zoo.data.samples import get_sample, is_sample
+from hf_attention_zoo.data.text_lines import one_line, written_file
 from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split, write_metrics
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
@@ -246,7 +247,8 @@ def evaluate_captioner(
     if state.is_main_process:
         write_metrics(metrics, folder, output)
         if captions is not None:
-            Path(captions).write_text("".join(" ".join(text.split()) + "\n" for text in found), encoding="utf-8")
+            with written_file(captions) as file:
+                file.writelines(f"{one_line(text)}\n" for text in found)
     return metrics
 
 

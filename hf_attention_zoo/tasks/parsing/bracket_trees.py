@@ -11,12 +11,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hf_attention_zoo.data.text_lines import file_lines, split_lines
+
 TOP = "TOP"
 ROOT_LABELS = frozenset({"", TOP, "ROOT", "S1"})
 TRACE_TAG = "-NONE-"
 ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}
 
-_PIECE = re.compile(r"[()]|[^\s()]+")
+# Blanks, tabs and line ends separate; other spaces of Unicode, such as U+00A0 in "10 000", are a part of a word.
+_PIECE = re.compile(r"[()]|[^\s()]+", re.ASCII)
+_SPACES = re.compile(r"\s+", re.ASCII)
 _FUNCTION = re.compile(r"(?<=.)[-=|].*")
 
 
@@ -81,6 +85,11 @@ class _Open:
     word: str | None = None
 
 
+def split_words(sentence: str) -> list[str]:
+    """The words of a sentence as trees have them: what stands between blanks, tabs and line ends."""
+    return [word for word in _SPACES.split(sentence) if word]
+
+
 def read_trees(text: str, where: str = "the text") -> Iterator[Tree]:
     """The trees of a text, in order.
 
@@ -93,7 +102,7 @@ def read_trees(text: str, where: str = "the text") -> Iterator[Tree]:
             text outside brackets. The message has the line.
     """
     stack: list[_Open] = []
-    for line, content in enumerate(text.splitlines(), 1):
+    for line, content in enumerate(split_lines(text), 1):
         for piece in _PIECE.findall(content):
             place = f"line {line} of {where}"
             if piece == "(":
@@ -145,11 +154,7 @@ def read_tree_files(paths: Iterable[str | Path]) -> Iterator[Tree]:
     for path in map(Path, paths):
         if not path.is_file():
             raise ValueError(f"no such file: {path}; give a file of trees in Penn brackets")
-        try:
-            text = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise ValueError(f"{path} is not UTF-8 text") from None
-        yield from read_trees(text, str(path))
+        yield from read_trees("\n".join(file_lines(path)), str(path))
 
 
 def without_root(tree: Tree) -> Tree:

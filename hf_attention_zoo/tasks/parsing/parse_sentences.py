@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hf_attention_zoo.seq2seq.translating import translate
-from hf_attention_zoo.tasks.parsing.bracket_trees import escaped
+from hf_attention_zoo.tasks.parsing.bracket_trees import escaped, split_words
 from hf_attention_zoo.tasks.parsing.linearising import BRACKETS, SLASHES, RestoredTree, restore
 from hf_attention_zoo.tasks.parsing.treebank_folder import source_text
 
@@ -37,7 +37,8 @@ def parse(
 
     Args:
         model, tokenizer: a parser.
-        sentences: each a list of words, or a string of words with white space between (punctuation marks apart).
+        sentences: each a list of words, or a string of words with white space between: punctuation marks apart, U+00A0
+            a part of a word.
         batch_size, generate: as for `translate`.
 
     Returns:
@@ -48,7 +49,7 @@ def parse(
         ValueError: the model does not write trees.
     """
     style, labels = tree_symbols(tokenizer)
-    word_lists = [sentence.split() if isinstance(sentence, str) else list(sentence) for sentence in sentences]
+    word_lists = [split_words(sentence) if isinstance(sentence, str) else list(sentence) for sentence in sentences]
     filled = [i for i, words in enumerate(word_lists) if words]
     results = [RestoredTree(None)] * len(word_lists)
     if not filled:

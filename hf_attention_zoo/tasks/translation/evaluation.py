@@ -18,6 +18,7 @@ from accelerate.utils import gather_object
 from transformers import DataCollatorForSeq2Seq
 
 from hf_attention_zoo.data.samples import get_sample, is_sample
+from hf_attention_zoo.data.text_lines import one_line, written_file
 from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split, write_metrics
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
@@ -193,8 +194,8 @@ def evaluate_checkpoint(
     if state.is_main_process:
         write_metrics(metrics, folder, output)
         if translations is not None:
-            text = "".join(" ".join(line.split()) + "\n" for line in predictions)
-            Path(translations).write_text(text, encoding="utf-8")
+            with written_file(translations) as file:
+                file.writelines(f"{one_line(line)}\n" for line in predictions)
     return metrics
 
 
