@@ -5,6 +5,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from hf_attention_zoo.cli.command_parser import CommandParser
+from hf_attention_zoo.data.text_lines import check_apart
+
 WRITERS = {".html": "to_html", ".json": "to_json"}
 TRANSLATOR_FLAGS = ("target", "num_beams", "kind", "layer", "head", "shift")
 
@@ -68,7 +71,7 @@ KINDS: dict[str, tuple[Callable[..., tuple[Any, dict[str, Any]]], Callable[[Any]
 TOKEN_ALIGNER = "hf_attention_zoo.alignment.results.token_alignment:align_tokens"
 
 
-def add_row_flags(parser: argparse.ArgumentParser) -> None:
+def add_row_flags(parser: CommandParser) -> None:
     """The flags that say which rows of a translator's attention belong to its words."""
     parser.add_argument("--layer", type=number_or_name, help="a number, or mean (default: the last layer)")
     parser.add_argument(
@@ -79,10 +82,10 @@ def add_row_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> CommandParser:
     """The flags of `attention-zoo align`."""
-    parser = argparse.ArgumentParser(
-        prog="attention-zoo align",
+    parser = CommandParser(
+        "align",
         description="Translate or classify a text, or caption a picture, and show what the model attended to.",
     )
     parser.add_argument("folder", help="folder of the model (or Hub id)")
@@ -109,6 +112,7 @@ def main(argv: Sequence[str]) -> int:
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
     from hf_attention_zoo.folders.saved_model import aligner_of, load_checkpoint, load_reader, saved_auto_class
 
+    check_apart(options.output, options.text)
     silence_libraries()
     auto_class = saved_auto_class(options.folder)
     tokens = aligner_of(options.folder) == TOKEN_ALIGNER

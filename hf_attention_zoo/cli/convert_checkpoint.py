@@ -1,9 +1,10 @@
 """`attention-zoo convert SOURCE OUT [--from marian|fairseq|annotated|elmo|bert|gpt|bert2018|gpt2018]`."""
 
-import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
+
+from hf_attention_zoo.cli.command_parser import CommandParser
 
 # --from -> "module:function" of what turns a source into a folder, for weights that are no Transformer's; it takes
 # the source, the new folder and the options of the command line, and returns what it did in words.
@@ -37,8 +38,8 @@ def told_form(files: Sequence[Path]) -> str | None:
 
 def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="attention-zoo convert",
+    parser = CommandParser(
+        "convert",
         description="Turn weights of other implementations into folders of the zoo. A Marian model's folder, a "
         "fairseq checkpoint, or a state dict with the Annotated Transformer's names becomes a transformer2017. "
         "Networks that compute something else are refused. Pickled files are read without running what is in them. "

@@ -1,17 +1,17 @@
 """`attention-zoo sentence-vectors FOLDER`."""
 
-import argparse
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
 
-from hf_attention_zoo.data.text_lines import is_blank, lines_of_file
+from hf_attention_zoo.cli.command_parser import CommandParser
+from hf_attention_zoo.data.text_lines import check_apart, is_blank, lines_of_file
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> CommandParser:
     """The flags of `attention-zoo sentence-vectors`."""
-    parser = argparse.ArgumentParser(
-        prog="attention-zoo sentence-vectors",
+    parser = CommandParser(
+        "sentence-vectors",
         description="Draw sentences as points of a plane: the first two principal components of the vectors that the "
         "encoder makes of them (Sutskever et al. 2014, figure 2). For models whose encoder ends in one vector: "
         "rnn_encoder_decoder and seq2seq_lstm; those with attention have none.",
@@ -29,6 +29,8 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
     options = build_parser().parse_args(argv)
+    if options.file is not None:
+        check_apart(options.output, options.file)
     given = [*options.text, *(lines_of_file(options.file) if options.file else ())]
     texts = [text for text in given if not is_blank(text)]
     if not texts:

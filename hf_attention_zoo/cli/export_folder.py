@@ -1,8 +1,9 @@
 """`attention-zoo export FOLDER OUT [--with-code | --format ctranslate2|onnx]`."""
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
+
+from hf_attention_zoo.cli.command_parser import CommandParser
 
 
 def copy_checkpoint(folder: str, out: str) -> Path:
@@ -28,8 +29,8 @@ def copy_checkpoint(folder: str, out: str) -> Path:
 
 def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="attention-zoo export",
+    parser = CommandParser(
+        "export",
         description="Copy what belongs to a model into a new folder, without the state of its training; or write "
         "it in a format that other programs run.",
     )

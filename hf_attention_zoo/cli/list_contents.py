@@ -1,8 +1,8 @@
 """`attention-zoo list [architectures|recipes|samples|metrics]`."""
 
-import argparse
 from collections.abc import Callable, Sequence
 
+from hf_attention_zoo.cli.command_parser import CommandParser
 from hf_attention_zoo.registry import list_architectures
 
 
@@ -51,9 +51,7 @@ PARTS: dict[str, Callable[[], str]] = {
 
 def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="attention-zoo list", description="Show the architectures, their recipes, the data samples and metrics."
-    )
+    parser = CommandParser("list", description="Show the architectures, their recipes, the data samples and metrics.")
     parser.add_argument("part", nargs="?", choices=sorted(PARTS), help="default: everything")
     options = parser.parse_args(argv)
     parts = [options.part] if options.part else list(PARTS)

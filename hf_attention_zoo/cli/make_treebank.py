@@ -1,14 +1,15 @@
 """`attention-zoo treebank OUT --train FILES [--validation FILES] [--test FILES] | --generated N`."""
 
-import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from hf_attention_zoo.cli.command_parser import CommandParser
 
-def build_parser() -> argparse.ArgumentParser:
+
+def build_parser() -> CommandParser:
     """The flags of `attention-zoo treebank`."""
-    parser = argparse.ArgumentParser(
-        prog="attention-zoo treebank",
+    parser = CommandParser(
+        "treebank",
         description="Turn constituency trees in Penn brackets into a folder to train a parser on: sentences as "
         "sources, linear trees as targets. Traces are left out, and phrases that hold nothing else.",
     )

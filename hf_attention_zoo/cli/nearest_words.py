@@ -1,16 +1,17 @@
 """`attention-zoo neighbours FOLDER WORD --text TEXT --text TEXT --dataset DATASET`."""
 
-import argparse
 import json
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
+from hf_attention_zoo.cli.command_parser import CommandParser
 
-def build_parser() -> argparse.ArgumentParser:
+
+def build_parser() -> CommandParser:
     """The flags of `attention-zoo neighbours`."""
-    parser = argparse.ArgumentParser(
-        prog="attention-zoo neighbours",
+    parser = CommandParser(
+        "neighbours",
         description="Show which words of a collection stand nearest to one word in each of several texts, by ELMo's "
         "contextual vectors: one word in two contexts has two kinds of neighbours. The first line shows those that it "
         "has without context.",

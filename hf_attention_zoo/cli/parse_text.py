@@ -1,23 +1,28 @@
 """`attention-zoo parse FOLDER SENTENCE|FILE|-`."""
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hf_attention_zoo.data.text_lines import given_lines, typed_by_hand, write_answers
+from hf_attention_zoo.cli.command_parser import CommandParser
+from hf_attention_zoo.data.text_lines import given_lines, is_blank, typed_by_hand, write_answers
 from hf_attention_zoo.training.dotted_flags import split_dotted
 
 CHUNK = 512
 TREE_FILES = (".mrg", ".ptb", ".parse", ".trees", ".psd", ".prd")
 
 
-def build_parser() -> argparse.ArgumentParser:
+def no_words(words: list[str]) -> bool:
+    """Whether a sentence has nothing that can be seen."""
+    return all(map(is_blank, words))
+
+
+def build_parser() -> CommandParser:
     """The flags of `attention-zoo parse`."""
-    parser = argparse.ArgumentParser(
-        prog="attention-zoo parse",
+    parser = CommandParser(
+        "parse",
         description="Write the tree of each sentence, one a line. Words and punctuation marks are separated by blanks "
         "in the input. From a file of trees the sentences are taken and the result is scored against it.",
         epilog="Any other decoding setting: --generation.NAME VALUE, e.g. --generation.gnmt_length_penalty 0.3",
@@ -74,7 +79,7 @@ def main(argv: Sequence[str]) -> int:
         return (one_line(one.tree) if one.tree is not None else "" for one in made)
 
     size = 1 if typed_by_hand(options.text) else CHUNK
-    write_answers(sentences, options.output, size=size, load=load, answer=parsed, blank=lambda words: not words)
+    write_answers(sentences, options.output, size=size, load=load, answer=parsed, blank=no_words)
     if gold:
         scores = score_trees(gold, [one.tree for one in results])
         repairs = sum((Counter(one.repairs) for one in results), Counter())

@@ -1,15 +1,15 @@
 """`attention-zoo publish FOLDER REPO`."""
 
-import argparse
 from collections.abc import Sequence
 
+from hf_attention_zoo.cli.command_parser import CommandParser
 from hf_attention_zoo.cli.failures import printable
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="attention-zoo publish",
+    parser = CommandParser(
+        "publish",
         description="Send a model folder to the Hub, with its card. Log in first: hf auth login (or set HF_TOKEN).",
     )
     parser.add_argument("folder", help="folder of the model")

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hf_attention_zoo.cli.command_parser import CommandParser
 from hf_attention_zoo.registry import Architecture, get_architecture, list_architectures
 from hf_attention_zoo.training.recipes import recipe_for_sample
 
@@ -121,10 +122,10 @@ def use_one_thread() -> None:
         torch.set_num_threads(1)
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> CommandParser:
     """The flags of `attention-zoo quickstart`."""
-    parser = argparse.ArgumentParser(
-        prog="attention-zoo quickstart",
+    parser = CommandParser(
+        "quickstart",
         description="Train a model on real data in minutes, score it, save it, use it and draw where it looks.",
         epilog="Further flags are those of `attention-zoo train`, e.g. --num_train_epochs 5.",
     )

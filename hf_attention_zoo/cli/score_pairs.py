@@ -1,16 +1,17 @@
 """`attention-zoo score FOLDER PAIRS`."""
 
-import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+from hf_attention_zoo.cli.command_parser import CommandParser
 
 CHUNK = 4096
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> CommandParser:
     """The flags of `attention-zoo score`."""
-    parser = argparse.ArgumentParser(
-        prog="attention-zoo score",
+    parser = CommandParser(
+        "score",
         description="Write each pair of texts again with log p(target | source), the end symbol included, behind it.",
     )
     parser.add_argument("folder", help="folder of the model (or Hub id)")

@@ -1,14 +1,15 @@
 """`attention-zoo parseval GOLD TEST`."""
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
+
+from hf_attention_zoo.cli.command_parser import CommandParser
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="attention-zoo parseval",
+    parser = CommandParser(
+        "parseval",
         description="Labelled bracket precision, recall and F1 of trees against gold trees, as evalb counts them with "
         "COLLINS.prm: without punctuation, traces and TOP, function tags cut off.",
     )

@@ -1,19 +1,19 @@
 """`attention-zoo translate FOLDER TEXT|FILE|-`."""
 
-import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from hf_attention_zoo.cli.command_parser import CommandParser
 from hf_attention_zoo.data.text_lines import given_lines, one_line, typed_by_hand, write_answers
 from hf_attention_zoo.training.dotted_flags import split_dotted
 
 CHUNK = 512
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> CommandParser:
     """The flags of `attention-zoo translate`."""
-    parser = argparse.ArgumentParser(
-        prog="attention-zoo translate",
+    parser = CommandParser(
+        "translate",
         description="Translate a text, the lines of a file, or standard input (-), one line out for each line in.",
         epilog="Any other decoding setting: --generation.NAME VALUE, e.g. --generation.gnmt_length_penalty 0.6",
     )

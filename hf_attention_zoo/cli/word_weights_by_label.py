@@ -1,14 +1,15 @@
 """`attention-zoo word-weights FOLDER WORD --dataset DATASET`."""
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from hf_attention_zoo.cli.command_parser import CommandParser
 
-def build_parser() -> argparse.ArgumentParser:
+
+def build_parser() -> CommandParser:
     """The flags of `attention-zoo word-weights`."""
-    parser = argparse.ArgumentParser(
-        prog="attention-zoo word-weights",
+    parser = CommandParser(
+        "word-weights",
         description="Show how the weight that a hierarchical model gives to a word is distributed, label by label, "
         "and how its predictions change when the word, or as many random other words, are left out.",
     )

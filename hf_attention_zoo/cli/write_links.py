@@ -1,18 +1,18 @@
 """`attention-zoo links FOLDER PAIRS`."""
 
-import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hf_attention_zoo.cli.align_text import add_row_flags, number_or_name
+from hf_attention_zoo.cli.command_parser import CommandParser
 
 CHUNK = 1024
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> CommandParser:
     """The flags of `attention-zoo links`."""
-    parser = argparse.ArgumentParser(
-        prog="attention-zoo links",
+    parser = CommandParser(
+        "links",
         description="Write the links that a translator's attention makes between the words of sentence pairs, one "
         "pair a line, source-target counted from 0, words being what stands between white space; `attention-zoo aer` "
         "scores them.",

@@ -1,13 +1,14 @@
 """`attention-zoo card FOLDER`."""
 
-import argparse
 from collections.abc import Sequence
+
+from hf_attention_zoo.cli.command_parser import CommandParser
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="attention-zoo card",
+    parser = CommandParser(
+        "card",
         description="Write README.md, the model card, from metrics.json, training.json and facts.json.",
     )
     parser.add_argument("folder", help="folder of the model")

@@ -120,6 +120,12 @@ def answer_rows(
     return lines
 
 
+def check_apart(output: str | Path, given: str | Path) -> None:
+    """Raise a ValueError if something else than lines would be written over the file that was read."""
+    if os.path.isfile(given) and os.path.exists(output) and os.path.samefile(given, output):
+        raise ValueError(f"{given} is read, and would be written over; give another --output than {output}")
+
+
 @contextmanager
 def written_file(output: str | Path) -> Iterator[IO[str]]:
     """A text file that is written beside its place and moved there when all is written.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE
+from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint
 from hf_attention_zoo.training.output_folder import recorded_arguments
@@ -54,7 +54,7 @@ def base_metrics(
     }
 
 
-def add_common_flags(parser: argparse.ArgumentParser, columns: Iterable[str], batch_size: int = 32) -> None:
+def add_common_flags(parser: FlagParser, columns: Iterable[str], batch_size: int = 32) -> None:
     """Folder, data, columns and output."""
     parser.add_argument("folder", help="folder of the model (or Hub id)")
     parser.add_argument("--dataset", help="file, folder or Hub id; default: what the model was trained on")
@@ -70,7 +70,7 @@ def add_common_flags(parser: argparse.ArgumentParser, columns: Iterable[str], ba
 
 
 def run_command(
-    parser: argparse.ArgumentParser,
+    parser: FlagParser,
     evaluate: Callable[..., dict[str, Any]],
     summary: Callable[[dict[str, Any]], str],
     argv: Sequence[str],

@@ -1,6 +1,8 @@
 """What a saved folder (or Hub id) holds: the Auto class that loads it, the model, the tokenizer."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -8,10 +10,21 @@ import transformers
 from accelerate import PartialState
 from transformers import AutoConfig, AutoProcessor, AutoTokenizer
 
-from hf_attention_zoo.registry import list_architectures
+from hf_attention_zoo.folders.checkpoint_folder import read_json, require_folder
+from hf_attention_zoo.registry import Architecture, list_architectures
 
-# What is assumed of models that are not the zoo's own: they translate.
-DEFAULT_AUTO_CLASS = "AutoModelForSeq2SeqLM"
+# Of models that are not the zoo's own the name of the class tells; otherwise they are assumed to translate.
+DEFAULT = "AutoModelForSeq2SeqLM"
+ENDINGS = {
+    "ForSequenceClassification": "AutoModelForSequenceClassification",
+    "ForTokenClassification": "AutoModelForTokenClassification",
+    "ForQuestionAnswering": "AutoModelForQuestionAnswering",
+    "ForMultipleChoice": "AutoModelForMultipleChoice",
+    "ForMaskedLM": "AutoModelForMaskedLM",
+    "ForPreTraining": "AutoModelForPreTraining",
+    "ForCausalLM": "AutoModelForCausalLM",
+    "LMHeadModel": "AutoModelForCausalLM",
+}
 
 
 def process_state() -> PartialState:
@@ -20,12 +33,60 @@ def process_state() -> PartialState:
 
 
 def check_folder(folder: str | Path) -> None:
-    """Raise a ValueError if a local folder is not there or holds no model."""
+    """Raise a ValueError if a local folder is not there or holds no model; other names are taken for Hub ids."""
     path = Path(folder)
-    if not path.is_dir() and (path.is_absolute() or str(folder).startswith(".") or str(folder).count("/") != 1):
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{folder} is a file; give the folder of a model")
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise ValueError(f"{folder} holds no model (no config.json); is the training finished?")
+        return
+    first = str(folder).partition("/")[0]
+    if path.is_absolute() or str(folder).startswith(".") or str(folder).count("/") != 1 or Path(first).exists():
         raise ValueError(f"no such folder: {folder}")
-    if path.is_dir() and not (path / "config.json").is_file():
-        raise ValueError(f"{folder} holds no model (no config.json); is the training finished?")
+
+
+@dataclass(frozen=True)
+class SavedKind:
+    """What a folder holds, by its config alone.
+
+    Attributes:
+        model_type: as the config names it.
+        auto_class: the Auto class that loads the model.
+        row: of the registry; None for models that are not the zoo's.
+    """
+
+    model_type: str
+    auto_class: str
+    row: Architecture | None
+
+
+def saved_kind(folder: str | Path) -> SavedKind:
+    """What a folder or Hub id holds.
+
+    Raises:
+        ValueError: a local folder is not there or holds no model, or its config.json is no config of a model.
+    """
+    check_folder(folder)
+    if not Path(folder).is_dir():
+        return kind_of(saved_config(folder))
+    settings = read_json(require_folder(folder) / "config.json")
+    return kind_of(SimpleNamespace(model_type=settings["model_type"], architectures=settings.get("architectures")))
+
+
+def saved_config(folder: str | Path) -> Any:
+    """The config of a folder or Hub id. Raises ValueError if there is neither."""
+    check_folder(folder)
+    try:
+        return AutoConfig.from_pretrained(folder)
+    except OSError as error:
+        raise ValueError(f"there is no folder {folder}, and no such model from the Hub: {error}") from error
+
+
+def kind_of(config: Any) -> SavedKind:
+    """What is loaded for a config."""
+    row = next((row for row in list_architectures() if row.model_type == config.model_type), None)
+    return SavedKind(config.model_type, auto_class_of(config), row)
 
 
 def auto_class_of(config: Any) -> str:
@@ -37,25 +98,18 @@ def auto_class_of(config: Any) -> str:
                 (auto for auto, name in row.models.items() if name in saved),
                 next((auto for auto in row.models if auto != "AutoModel"), "AutoModel"),
             )
-    if any(name.endswith("ForSequenceClassification") for name in saved):
-        return "AutoModelForSequenceClassification"
-    return DEFAULT_AUTO_CLASS
+    return next((auto for ending, auto in ENDINGS.items() if any(name.endswith(ending) for name in saved)), DEFAULT)
 
 
 def saved_auto_class(folder: str | Path) -> str:
-    """The Auto class that a folder or Hub id wants to be loaded with.
-
-    Raises:
-        ValueError: a local folder is not there or holds no model.
-    """
-    check_folder(folder)
-    return auto_class_of(AutoConfig.from_pretrained(folder))
+    """The Auto class that a folder or Hub id wants to be loaded with. Raises as `saved_kind` does."""
+    return saved_kind(folder).auto_class
 
 
 def aligner_of(folder: str | Path) -> str | None:
     """What `hf_attention_zoo.align` calls for a folder or Hub id, by the registry; None for other models."""
-    model_type = AutoConfig.from_pretrained(folder).model_type
-    return next((row.aligner for row in list_architectures() if row.model_type == model_type), None)
+    row = saved_kind(folder).row
+    return None if row is None else row.aligner
 
 
 def load_checkpoint(folder: str | Path, device: str | torch.device | None = None) -> tuple[Any, Any]:
@@ -71,6 +125,5 @@ def load_checkpoint(folder: str | Path, device: str | torch.device | None = None
 
 def load_reader(folder: str | Path) -> Any:
     """What makes inputs for the model of a folder or Hub id: its processor if it has one, else its tokenizer."""
-    model_type = AutoConfig.from_pretrained(folder).model_type
-    has_processor = any(row.model_type == model_type and row.processor for row in list_architectures())
-    return (AutoProcessor if has_processor else AutoTokenizer).from_pretrained(folder)
+    row = saved_kind(folder).row
+    return (AutoTokenizer if row is None or row.processor is None else AutoProcessor).from_pretrained(folder)

@@ -13,7 +13,6 @@ target word). A link is (source, target), both counted from 0. Two formats of fi
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from hf_attention_zoo.data.text_lines import file_lines
+from hf_attention_zoo.flags import FlagParser
 
 Link = tuple[int, int]
 FORMATS = ("pharaoh", "naacl")
@@ -189,9 +189,9 @@ def _read_naacl(name: str, lines: Sequence[str]) -> tuple[list[set[Link]], list[
     return [sure.get(k, set()) for k in sentences], [possible.get(k, set()) for k in sentences]
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> FlagParser:
     """The flags of the command."""
-    parser = argparse.ArgumentParser(
+    parser = FlagParser(
         prog="attention-zoo aer", description="Alignment error rate of a file of links against a reference."
     )
     parser.add_argument("predicted", help="links of a system")

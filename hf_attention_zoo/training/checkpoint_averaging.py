@@ -7,7 +7,6 @@ that are no weights (integers) must be equal in all checkpoints.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -20,6 +19,7 @@ from torch import Tensor, nn
 from transformers import TrainerCallback
 from transformers.utils import logging
 
+from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.privacy import PLACES, path_of_place, place_from
 from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json, whole_checkpoints, write_json
 
@@ -183,7 +183,7 @@ def write_average(run: str | Path, out: str | Path, last: int) -> Path:
 
 def main(argv: Sequence[str]) -> int:
     """`attention-zoo average RUN OUT --last N`; returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = FlagParser(
         prog="attention-zoo average",
         description="Write a model whose weights are the mean of those of the last checkpoints of a training run.",
     )

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import transformers
-from transformers import AutoConfig, AutoTokenizer
+from transformers import AutoTokenizer
 
-from hf_attention_zoo.folders.saved_model import check_folder, saved_auto_class
+from hf_attention_zoo.folders.saved_model import saved_auto_class, saved_config
 from hf_attention_zoo.registry import Architecture, list_architectures
 from hf_attention_zoo.training.task_contract import TrainingTask
 
@@ -35,8 +35,7 @@ def check_plan(plan: RunPlan, row: Architecture) -> None:
         raise ValueError(f"{row.config_class.__name__} has no field {', '.join(unknown)}")
     if plan.model.model is None:
         return
-    check_folder(plan.model.model)
-    saved = AutoConfig.from_pretrained(plan.model.model)
+    saved = saved_config(plan.model.model)
     found = saved.model_type
     if found != row.model_type:
         ours = found in {other.model_type for other in list_architectures()}

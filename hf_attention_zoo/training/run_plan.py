@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from transformers import HfArgumentParser
 
+from hf_attention_zoo.flags import refused
 from hf_attention_zoo.training.arguments import DataArguments, ModelArguments, ZooTrainingArguments
 from hf_attention_zoo.training.dotted_flags import split_dotted
 from hf_attention_zoo.training.recipes import (
@@ -193,7 +194,7 @@ def parse_run(argv: Sequence[str], command: str = "", kind: RunKind = TRAINING) 
         rest, return_remaining_strings=True, look_for_args_file=False
     )
     if unread:
-        raise ValueError(f"unknown argument {unread[0]!r}; `{kind.program} --help` lists them all")
+        raise refused(unread[0], parser._option_string_actions, kind.program)
     if data_args.dataset is None and data_args.train_file is None:
         raise ValueError("which data? Give --dataset (a sample, a file, a folder or a Hub id) or --train_file")
     if data_args.dataset is not None and Path(data_args.dataset).is_file() and data_args.train_file:

@@ -92,6 +92,10 @@ def load_weights(path: str | os.PathLike[str]) -> tuple[State, dict[str, Any]]:
         from safetensors.torch import load_file
 
         return load_file(path), {}
+    with path.open("rb") as file:
+        beginning = file.read(2)
+    if beginning != b"PK" and beginning[:1] != b"\x80":  # what torch.save writes: an archive, once a bare pickle
+        raise ValueError(f"{path} is no file of weights; give one of PyTorch (.pt) or safetensors (.safetensors)")
     try:
         with torch.serialization.safe_globals([argparse.Namespace]):
             content = torch.load(path, map_location="cpu", weights_only=True)
@@ -457,9 +461,16 @@ def convert_checkpoint(
     if path.is_dir():
         from transformers import AutoConfig, MarianMTModel
 
+        if not (path / "config.json").is_file():
+            raise ValueError(
+                f"the folder {path} holds no config.json; give that of a Marian model, or a file of weights"
+            )
         config = AutoConfig.from_pretrained(path)
         if config.model_type != "marian" or form not in (None, "marian"):
-            raise ValueError(f"the folder {path} holds a {config.model_type} model; folders are read for marian only")
+            raise ValueError(
+                f"the folder {path} holds a model of {config.model_type}, and only those of marian are converted; "
+                "`attention-zoo export` copies a folder of this package, or writes it for other programs"
+            )
         if not list(path.glob("*.safetensors")):
             raise ValueError(f"{path} has no safetensors weights; load and save the model with transformers first")
         model = MarianMTModel.from_pretrained(path, dtype=torch.float32)

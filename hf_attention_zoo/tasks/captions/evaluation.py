@@ -6,7 +6,6 @@ region is nearest (cosine, by the model's own encoder).
 
 from __future__ import annotations
 
-import argparse
 import math
 import shlex
 import time
@@ -23,6 +22,7 @@ from transformers import AutoProcessor
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.data.text_lines import one_line, written_file
 from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split, write_metrics
+from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
 from hf_attention_zoo.images.feature_cache import RegionsOfRows, encode_pictures
@@ -302,9 +302,9 @@ def summary(metrics: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def build_parser(program: str) -> argparse.ArgumentParser:
+def build_parser(program: str) -> FlagParser:
     """The flags of `attention-zoo evaluate` for captioners."""
-    parser = argparse.ArgumentParser(
+    parser = FlagParser(
         prog=program,
         description="Score a saved captioner on a split and write metrics.json into its folder.",
         epilog="Any other decoding setting: --generation.NAME VALUE",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from hf_attention_zoo.evaluation.evaluation_command import (
     run_command,
 )
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
+from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.metrics.answer_scoring import normal_answer
 from hf_attention_zoo.tasks.choices.examples import ChoiceCollator, encode_choices
 from hf_attention_zoo.tasks.choices.rows import load_choices
@@ -129,9 +129,9 @@ def summary(metrics: dict[str, Any]) -> str:
     )
 
 
-def build_parser(program: str) -> argparse.ArgumentParser:
+def build_parser(program: str) -> FlagParser:
     """The flags of `attention-zoo evaluate` for models that choose."""
-    parser = argparse.ArgumentParser(prog=program, description="Score choices and write metrics.json.")
+    parser = FlagParser(prog=program, description="Score choices and write metrics.json.")
     add_common_flags(parser, COLUMNS, batch_size=16)
     return parser
 

@@ -1,6 +1,5 @@
 """Score a saved classifier on a split and write metrics.json: accuracy and F1, or errors, beside simple baselines."""
 
-import argparse
 import shlex
 import time
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL, 
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.data.text_encoding import Text, encode_texts
 from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split, write_metrics, write_predictions
+from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
 from hf_attention_zoo.metrics.label_scoring import SCORERS, class_scores, confusion_matrix, mean_loss, set_scores
@@ -226,9 +226,9 @@ def _without_none(entries: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in entries.items() if value is not None}
 
 
-def build_parser(program: str) -> argparse.ArgumentParser:
+def build_parser(program: str) -> FlagParser:
     """The flags of `attention-zoo evaluate` for classifiers."""
-    parser = argparse.ArgumentParser(
+    parser = FlagParser(
         prog=program, description="Score a saved classifier on a split and write metrics.json into its folder."
     )
     parser.add_argument("folder", help="folder of the model (or Hub id)")

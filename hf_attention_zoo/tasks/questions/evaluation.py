@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import time
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from hf_attention_zoo.evaluation.evaluation_command import (
     run_command,
 )
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
+from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.metrics.answer_scoring import answer_scores, best_null_threshold, normal_answer
 from hf_attention_zoo.tasks.questions.examples import padded_windows, question_windows
 from hf_attention_zoo.tasks.questions.rows import load_questions
@@ -205,9 +205,9 @@ def summary(metrics: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def build_parser(program: str) -> argparse.ArgumentParser:
+def build_parser(program: str) -> FlagParser:
     """The flags of `attention-zoo evaluate` for models that answer questions."""
-    parser = argparse.ArgumentParser(prog=program, description=DESCRIPTION)
+    parser = FlagParser(prog=program, description=DESCRIPTION)
     add_common_flags(parser, COLUMNS, batch_size=16)
     parser.add_argument("--doc_stride", "--doc-stride", type=int, help="tokens by which windows move on")
     return parser

@@ -6,7 +6,6 @@ and with each other; perplexities per word across tokenizers; hidden tokens only
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import time
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 from hf_attention_zoo.evaluation.evaluation_command import base_metrics, chosen_data
 from hf_attention_zoo.evaluation.metrics_file import write_metrics
+from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.tasks.running_text.objectives import objective_class
 from hf_attention_zoo.tasks.running_text.rows import DocumentSource
@@ -126,11 +126,9 @@ def summary(metrics: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def build_parser(program: str) -> argparse.ArgumentParser:
+def build_parser(program: str) -> FlagParser:
     """The flags of `attention-zoo evaluate` for pre-trained models."""
-    parser = argparse.ArgumentParser(
-        prog=program, description="Score a pre-trained model on running text and write metrics.json."
-    )
+    parser = FlagParser(prog=program, description="Score a pre-trained model on running text and write metrics.json.")
     parser.add_argument("folder", help="folder of the model (or Hub id)")
     parser.add_argument("--dataset", help="sample, file, folder or Hub id; default: what the model was trained on")
     parser.add_argument("--dataset_config", "--dataset-config", help="configuration of a Hub data set")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from hf_attention_zoo.evaluation.evaluation_command import (
     run_command,
 )
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
+from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.metrics.tag_scoring import most_frequent_tags, tag_scores
 from hf_attention_zoo.tasks.tags.examples import first_pieces, fitting_parts
 from hf_attention_zoo.tasks.tags.rows import load_tagged
@@ -132,9 +132,9 @@ def summary(metrics: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def build_parser(program: str) -> argparse.ArgumentParser:
+def build_parser(program: str) -> FlagParser:
     """The flags of `attention-zoo evaluate` for taggers."""
-    parser = argparse.ArgumentParser(prog=program, description="Score a saved tagger and write metrics.json.")
+    parser = FlagParser(prog=program, description="Score a saved tagger and write metrics.json.")
     add_common_flags(parser, COLUMNS)
     return parser
 

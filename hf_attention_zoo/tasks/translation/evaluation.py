@@ -5,7 +5,6 @@ the summed negative log likelihood without label smoothing. On several processes
 translated and scored by exactly one of them.
 """
 
-import argparse
 import math
 import shlex
 import time
@@ -20,6 +19,7 @@ from transformers import DataCollatorForSeq2Seq
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.data.text_lines import one_line, written_file
 from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split, write_metrics
+from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
 from hf_attention_zoo.metrics.likelihood import sentence_nll
@@ -216,9 +216,9 @@ def summary(metrics: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def build_parser(program: str) -> argparse.ArgumentParser:
+def build_parser(program: str) -> FlagParser:
     """The flags of `attention-zoo evaluate`."""
-    parser = argparse.ArgumentParser(
+    parser = FlagParser(
         prog=program,
         description="Score a saved model on a split and write metrics.json into its folder. These are the flags of "
         "translators; with the folder of another kind of model before --help, those of its kind are shown.",
