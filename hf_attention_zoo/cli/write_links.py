@@ -33,14 +33,9 @@ def main(argv: Sequence[str]) -> int:
     from hf_attention_zoo.alignment.results.word_links import word_links
     from hf_attention_zoo.cli.pair_files import answer_pairs
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.folders.saved_model import load_checkpoint, saved_auto_class
+    from hf_attention_zoo.folders.saved_model import load_checkpoint
 
     where = {name: getattr(options, name) for name in ("layer", "head", "shift") if getattr(options, name) is not None}
-
-    def load() -> Any:
-        if saved_auto_class(options.folder) != "AutoModelForSeq2SeqLM":
-            raise ValueError(f"{options.folder} holds no translator; links are between a text and its translation")
-        return load_checkpoint(options.folder)
 
     def linked(loaded: Any, rows: list[list[str]]) -> Iterator[str]:
         sources, targets = [row[0] for row in rows], [row[1] for row in rows]
@@ -48,5 +43,5 @@ def main(argv: Sequence[str]) -> int:
             yield " ".join(f"{source}-{target}" for source, target in sorted(links))
 
     silence_libraries()
-    answer_pairs(options.pairs, options.output, CHUNK, load, linked)
+    answer_pairs(options.pairs, options.output, CHUNK, lambda: load_checkpoint(options.folder), linked)
     return 0

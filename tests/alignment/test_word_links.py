@@ -66,7 +66,7 @@ def test_trained_models_link_words_to_their_translations_and_the_command_scores_
 def test_models_of_other_tasks_and_missing_files_are_refused(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("a\tb\n")
-    with pytest.raises(ValueError, match="holds no translator"):
+    with pytest.raises(ValueError, match="links is for translators"):
         main([str(CARDS / "elmo-small-debian"), str(pairs)])
     with pytest.raises(ValueError, match="no such file"):
         main([str(CARDS / "rnnsearch-de-en"), str(tmp_path / "none.tsv")])
