@@ -10,8 +10,12 @@ import numpy as np
 
 from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 
-# The number by which models are told apart where nobody chose another, and whether more of it is better.
-MAIN_METRIC = {SINGLE_LABEL: ("accuracy", True), MULTI_LABEL: ("micro_f1", True), REGRESSION: ("mse", False)}
+# The numbers by which models are told apart, the usual one first; `loss` is that of the labels alone.
+MEASURES = {
+    SINGLE_LABEL: ("accuracy", "macro_f1", "loss"),
+    MULTI_LABEL: ("micro_f1", "macro_f1", "accuracy", "loss"),
+    REGRESSION: ("mse", "mae", "pearson", "loss"),
+}
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,14 @@ def tag_scores(predicted: Tags, right: Tags, names: Sequence[str]) -> dict[str, 
     by_tag = class_scores(confusion, [*names, "none"])[: len(names)]
     occurring = [score.f1 for score in by_tag if score.texts]
     scores["macro_f1"] = float(np.mean(occurring)) if occurring else 0.0
-    if any(name.startswith(("B-", "I-")) for name in names):
+    if has_entities(names):
         scores["entity_f1"] = entity_f1(predicted, right, names)
     return scores
+
+
+def has_entities(names: Sequence[str]) -> bool:
+    """Whether tags are of the kind B-X, I-X."""
+    return any(name.startswith(("B-", "I-")) for name in names)
 
 
 def entity_f1(predicted: Tags, right: Tags, names: Sequence[str]) -> float:

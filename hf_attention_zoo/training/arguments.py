@@ -16,6 +16,7 @@ from transformers.utils import is_torch_xla_available
 
 from hf_attention_zoo.data.labels import PROBLEM_TYPES
 from hf_attention_zoo.data.record_files import format_of
+from hf_attention_zoo.training.choosing_metric import settle_direction
 from hf_attention_zoo.training.label_smoothing import SMOOTHING_DISTRIBUTIONS, UNIFORM
 from hf_attention_zoo.training.optimizers import check_optimizer
 from hf_attention_zoo.training.release_schedules import RELEASE_SCHEDULES
@@ -286,6 +287,9 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
             several = int(os.environ.get("WORLD_SIZE", "1")) > 1
             if several and not is_torch_xla_available():  # else each process would train a model of its own
                 self.use_cpu = True
+        if self.early_stopping_patience is not None and self.metric_for_best_model is None:
+            self.metric_for_best_model = "loss"
+        settle_direction(self)
         super().__post_init__()
         if self.accelerator_config.dispatch_batches is None:
             # One process that reads for all would put batches of different lengths into one tensor.

@@ -5,7 +5,6 @@ training.json with what was done. A run that is killed goes on from its last che
 computes the losses it would have computed.
 """
 
-import importlib.util
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +20,7 @@ from hf_attention_zoo.folders.privacy import PLACES, public_command, public_fact
 from hf_attention_zoo.folders.run_facts import changed_fields, describe_hardware, versions
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
+from hf_attention_zoo.training.choosing_metric import settle_metric
 from hf_attention_zoo.training.given_model import check_plan, check_tokenizer, check_vocabulary, load_given
 from hf_attention_zoo.training.output_folder import (
     FACTS_FILE,
@@ -33,6 +33,7 @@ from hf_attention_zoo.training.output_folder import (
 )
 from hf_attention_zoo.training.run_plan import RunPlan
 from hf_attention_zoo.training.task_contract import TrainingTask
+from hf_attention_zoo.training.trackers import check_trackers
 from hf_attention_zoo.training.zoo_trainer import PatienceOverParts, QuietProgress, StopOnRequest, ZooTrainer
 
 
@@ -69,7 +70,7 @@ def run_task(
     """
     args, row = plan.training, get_architecture(plan.model.architecture)
     tell = say if args.process_index == 0 else lambda text: None
-    _check_arguments(args)
+    check_trackers(args.report_to)
     check_plan(plan, row)
     folder = Path(args.output_dir)
     resume = where_to_resume(
@@ -88,6 +89,8 @@ def run_task(
             write_json(folder / RUN_FILE, {"fingerprint": plan.fingerprint(), "command": public_command(plan.command)})
 
     train_rows, validation_rows = task.load()
+    if validation_rows is not None:
+        settle_metric(args, task.measures(validation_rows), named="metric_for_best_model" in plan.named)
     with args.main_process_first(desc="tokenizer"):
         tokenizer = get_tokenizer(task, train_rows, folder, resumed=resume is not None)
     check_tokenizer(plan, tokenizer)
@@ -148,11 +151,6 @@ def run_task(
         (folder / RUN_FILE).unlink(missing_ok=True)
         task.finished()
     return TrainingResult(folder, metrics, facts, trainer.state.log_history)
-
-
-def _check_arguments(args: ZooTrainingArguments) -> None:
-    if "tensorboard" in (args.report_to or []) and importlib.util.find_spec("tensorboard") is None:
-        raise ValueError("report_to tensorboard needs TensorBoard: pip install 'hf_attention_zoo[tensorboard]'")
 
 
 def get_tokenizer(task: TrainingTask, rows: Any, folder: Path, *, resumed: bool) -> Any:

@@ -20,7 +20,7 @@ class FineTunedTask(TrainingTask):
     """Reads all rows, tokenizes, and validates by the function that scores the saved model.
 
     Attributes:
-        metrics: the validation numbers that can choose the model, the usual one first; all are better when greater.
+        metrics: the validation numbers that can choose the model whatever the rows are, the usual one first.
     """
 
     metrics: ClassVar[tuple[str, ...]]
@@ -54,11 +54,10 @@ class FineTunedTask(TrainingTask):
             raise ValueError("these rows are read before training, so they cannot be a stream")
         if args.label_smoothing_factor:
             raise ValueError("leave out --label_smoothing_factor: the model computes this task's loss")
-        named = (args.metric_for_best_model or "loss").removeprefix("eval_")
-        if named not in self.metrics:
-            args.metric_for_best_model = self.metrics[0]
-        args.greater_is_better = True
         return training_and_validation(self.splits(), data, args)
+
+    def measures(self, validation: Dataset) -> tuple[str, ...]:
+        return self.metrics
 
     def train_tokenizer(self, rows: Dataset) -> Any:
         return self.row.tokenizer_class.train(self.texts(rows), **self.plan.tokenizer)

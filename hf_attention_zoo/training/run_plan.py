@@ -13,6 +13,7 @@ from transformers import HfArgumentParser
 
 from hf_attention_zoo.flags import refused
 from hf_attention_zoo.training.arguments import DataArguments, ModelArguments, ZooTrainingArguments
+from hf_attention_zoo.training.choosing_metric import OF_VALIDATION
 from hf_attention_zoo.training.dotted_flags import split_dotted
 from hf_attention_zoo.training.recipes import (
     RUN_FILE_SUFFIXES,
@@ -69,7 +70,8 @@ TRAINING = RunKind("attention-zoo train", USAGE, DataArguments, DOTTED_SECTIONS,
 
 @dataclass
 class RunPlan:
-    """Everything a training run is made of; `data` are those of the kind of run."""
+    """Everything a training run is made of; `data` are those of the kind of run, `named` the flags and the training
+    arguments of the run file: what the user chose, and no recipe."""
 
     model: ModelArguments
     data: Any
@@ -79,6 +81,7 @@ class RunPlan:
     generation: dict[str, Any] = field(default_factory=dict)
     objective: dict[str, Any] = field(default_factory=dict)
     command: str = ""
+    named: frozenset[str] = frozenset()
 
     def fingerprint(self) -> dict[str, Any]:
         """What must be the same for a killed run to be continued: model, data, batches, optimiser, seed."""
@@ -125,6 +128,11 @@ class RunPlan:
         """Examples of an update, of all processes."""
         training = self.training
         return training.train_batch_size * training.gradient_accumulation_steps * training.world_size
+
+
+def _flags(words: Sequence[str]) -> set[str]:
+    """The names of the flags among the words of a command line."""
+    return {word[2:].partition("=")[0].replace("-", "_") for word in words if word.startswith("--")}
 
 
 def _names(cls: type) -> set[str]:
@@ -190,6 +198,10 @@ def parse_run(argv: Sequence[str], command: str = "", kind: RunKind = TRAINING) 
         for section in ("data", "training"):
             defaults.update(layer[section])
     parser.set_defaults(**{**dataclasses.asdict(model_args), **defaults})
+    named = frozenset({*_flags(rest), *file_settings["training"]})
+    if parser.parse_known_args(rest)[0].eval_strategy == "no":  # what a recipe says of validations says nothing then
+        of_recipe = [name for name in OF_VALIDATION if name not in named]
+        parser.set_defaults(**{name: getattr(ZooTrainingArguments, name) for name in of_recipe})
     _, data_args, training_args, unread = parser.parse_args_into_dataclasses(
         rest, return_remaining_strings=True, look_for_args_file=False
     )
@@ -208,4 +220,5 @@ def parse_run(argv: Sequence[str], command: str = "", kind: RunKind = TRAINING) 
             for section in ("config", "tokenizer", "generation", "objective")
         },
         command=command,
+        named=named,
     )

@@ -43,6 +43,11 @@ class TrainingTask(ABC):
         """
 
     @abstractmethod
+    def measures(self, validation: Any) -> tuple[str, ...]:
+        """The numbers of validation by which the best model can be chosen, the usual one first; `validation` are the
+        raw rows."""
+
+    @abstractmethod
     def train_tokenizer(self, rows: Any) -> Any:
         """A tokenizer for the training rows, with the plan's settings."""
 

@@ -38,6 +38,7 @@ from hf_attention_zoo.metrics.likelihood import sentence_nll
 from hf_attention_zoo.parts.model_inputs import up_to_last_label
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.checkpoint_averaging import AverageLastCheckpoints
+from hf_attention_zoo.training.choosing_metric import bare_name, refusal
 from hf_attention_zoo.training.halving_schedule import halving_factor
 from hf_attention_zoo.training.label_smoothing import OTHER_CLASSES, OtherClassesSmoother
 from hf_attention_zoo.training.noam_schedule import model_width, noam_rate
@@ -209,6 +210,18 @@ class ZooTrainer(Trainer):
                 "sorted batches need training data with a known length, not a stream; "
                 "leave out --streaming, or leave out --max_tokens_per_batch and --pool_batches"
             )
+        self._check_metric()
+
+    def measures(self) -> tuple[str, ...] | None:
+        """The numbers of an evaluation by which the best checkpoint can be chosen; None where they are not known."""
+        return None
+
+    def _check_metric(self) -> None:
+        wanted, made = self.args.metric_for_best_model, self.measures()
+        if wanted is None or made is None or self.args.eval_strategy == "no" or isinstance(self.eval_dataset, dict):
+            return
+        if bare_name(wanted) not in made:
+            raise ValueError(refusal("metric_for_best_model", wanted, made))
 
     @property
     def training_seconds(self) -> float:
@@ -226,10 +239,11 @@ class ZooTrainer(Trainer):
         replicas = max(1, self.args.world_size)
         pool = self.args.pool_batches or 20
         seed = self.args.data_seed if self.args.data_seed is not None else self.args.seed
+        size = self._train_batch_size  # what auto_find_batch_size has come down to
         if self.args.max_tokens_per_batch is not None:
             return TokenBudgetBatchSampler(
                 self.lengths(dataset),
-                self.args.max_tokens_per_batch,
+                max(1, self.args.max_tokens_per_batch * size // self.args.train_batch_size),
                 pool_batches=pool,
                 num_replicas=replicas,
                 seed=seed,
@@ -237,7 +251,7 @@ class ZooTrainer(Trainer):
         # A pool counts the batches of all processes, so that N processes see what one with N-fold batches sees.
         return TokenBudgetBatchSampler(
             self.lengths(dataset),
-            batch_size=self.args.train_batch_size,
+            batch_size=size,
             pool_batches=pool * replicas,
             num_replicas=replicas,
             seed=seed,
@@ -282,7 +296,7 @@ class ZooTrainer(Trainer):
         if self.args.train_sampling_strategy != "group_by_length" or not has_length(dataset):
             return super()._get_train_sampler(train_dataset)
         seed = self.args.data_seed if self.args.data_seed is not None else self.args.seed
-        together = self.args.train_batch_size * self.args.gradient_accumulation_steps
+        together = self._train_batch_size * self.args.gradient_accumulation_steps
         sampler = LikeLengths(self.lengths(dataset).max(axis=1), together, seed)
         self._tell_of_epochs(lambda epoch: setattr(sampler, "epoch", epoch))
         return sampler
@@ -410,6 +424,10 @@ class ZooSeq2SeqTrainer(ZooTrainer, Seq2SeqTrainer):
         super().__init__(*args, **kwargs)
         self._nll: list[torch.Tensor] = []
 
+    def measures(self) -> tuple[str, ...] | None:
+        scored = () if self.compute_metrics is None else getattr(self.compute_metrics, "measures", None)
+        return None if scored is None else (*scored, "loss", "perplexity")
+
     def prediction_step(
         self,
         model: nn.Module,
@@ -418,16 +436,18 @@ class ZooSeq2SeqTrainer(ZooTrainer, Seq2SeqTrainer):
         ignore_keys: list[str] | None = None,
         **gen_kwargs: Any,
     ) -> tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]:
-        """One batch: its mean loss, the translations and the labels (the last two None without generation)."""
+        """One batch: its mean loss, the translations, or the logits without generation, and the labels."""
         inputs = self._prepare_inputs(inputs)
         with torch.no_grad(), self.compute_loss_context_manager():
             logits = model(**inputs).logits
         nll, tokens = sentence_nll(logits, inputs["labels"])
-        del logits
         self._nll.append(self.accelerator.gather_for_metrics(torch.stack([nll, tokens.to(nll.dtype)], dim=1)).cpu())
         loss = nll.sum() / tokens.sum()
-        if prediction_loss_only or not self.args.predict_with_generate:
+        if prediction_loss_only:
             return loss, None, None
+        if not self.args.predict_with_generate:
+            return loss, logits, inputs["labels"]
+        del logits
 
         gen_kwargs = {**getattr(self, "_gen_kwargs", {}), **gen_kwargs}
         gen_kwargs = {name: value for name, value in gen_kwargs.items() if value is not None}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 from datasets import Dataset
-from transformers import DataCollatorForSeq2Seq
+from transformers import DataCollatorForSeq2Seq, Seq2SeqTrainer
 
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
@@ -214,6 +214,58 @@ def test_generation_in_evaluation_reaches_the_metrics_once_per_sentence(tmp_path
     metrics = trainer.evaluate()
     assert seen == [7]
     assert 0 < metrics["eval_longest"] <= 6
+
+
+def test_metrics_of_the_user_are_called_without_generation_as_by_the_library(tmp_path: Path) -> None:
+    seen = {}
+
+    def accuracy(prediction: Any) -> dict[str, float]:
+        real = prediction.label_ids != -100
+        guessed = prediction.predictions.argmax(-1)
+        seen["shape"] = prediction.predictions.shape
+        return {"accuracy": float((guessed == prediction.label_ids)[real].mean())}
+
+    options = {"per_device_eval_batch_size": 3, "predict_with_generate": False}
+    trainer = build(tmp_path, pairs(4), pairs(7), **options)
+    trainer.compute_metrics = accuracy
+    metrics = trainer.evaluate()
+    longest = max(map(len, trainer.eval_dataset["labels"]))
+    assert seen["shape"] == (7, longest, trainer.model.config.decoder_vocab_size)
+    plain = Seq2SeqTrainer(
+        model=trainer.model,
+        args=trainer.args,
+        eval_dataset=trainer.eval_dataset,
+        data_collator=trainer.data_collator,
+        compute_metrics=accuracy,
+    )
+    assert metrics["eval_accuracy"] == plain.evaluate()["eval_accuracy"]
+
+
+@pytest.mark.parametrize(
+    "batches", [{"pool_batches": 4}, {"max_tokens_per_batch": 64}, {"train_sampling_strategy": "group_by_length"}]
+)
+def test_batches_shrink_until_they_fit(tmp_path: Path, batches: dict[str, Any]) -> None:
+    """`auto_find_batch_size` tries again with fewer rows, whatever the batches are cut by."""
+    trainer = build(
+        tmp_path, pairs(40), max_steps=2, per_device_train_batch_size=6, auto_find_batch_size=True, **batches
+    )
+    step, widest = trainer.training_step, []
+
+    def too_large(model: Any, inputs: dict[str, Any], *rest: Any) -> torch.Tensor:
+        widest.append(max(inputs["labels"].numel(), inputs["input_ids"].numel()))
+        if trainer._train_batch_size > 5:
+            raise RuntimeError("CUDA out of memory.")
+        return step(model, inputs, *rest)
+
+    trainer.training_step = too_large
+    trainer.train()
+    assert trainer.state.global_step == 2
+    rows = [len(batch["labels"]) for batch in trainer.get_train_dataloader()]
+    assert sum(rows) == 40
+    if "max_tokens_per_batch" in batches:
+        assert max(widest[-2:]) <= 64 * 5 // 6
+    else:
+        assert max(rows) == trainer._train_batch_size <= 5
 
 
 def test_batches_keep_the_token_budget_and_cover_each_epoch(tmp_path: Path) -> None:

@@ -38,6 +38,8 @@ class CaptionTrainer(ZooSeq2SeqTrainer):
 class CaptionMetrics:
     """BLEU-1 to 4 and exact matches of generated ids, as the Trainer's `compute_metrics`."""
 
+    measures = ("bleu4", "bleu3", "bleu2", "bleu1", "exact")
+
     def __init__(self, tokenizer: Any, references: list[list[str]], language: str | None) -> None:
         self.tokenizer, self.references, self.language = tokenizer, references, language
 
@@ -83,6 +85,10 @@ class CaptionTask(TrainingTask):
             caption_column=data.target_column,
         )
         return training_and_validation(splits, data, args, said="pictures")
+
+    def measures(self, validation: CaptionRows) -> tuple[str, ...]:
+        written = CaptionMetrics.measures if self.plan.training.predict_with_generate else ()
+        return (*written, "loss", "perplexity")
 
     def train_tokenizer(self, rows: CaptionRows) -> Any:
         texts = [text for listed in rows.captions for text in listed][: self.plan.data.tokenizer_samples]

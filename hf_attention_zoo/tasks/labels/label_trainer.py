@@ -8,7 +8,7 @@ from torch.utils.data import DataLoader, Dataset
 from transformers.trainer_utils import EvalLoopOutput, EvalPrediction
 
 from hf_attention_zoo.data.text_encoding import LENGTH
-from hf_attention_zoo.metrics.label_scoring import SCORERS, mean_loss
+from hf_attention_zoo.metrics.label_scoring import MEASURES, SCORERS, mean_loss
 from hf_attention_zoo.training.zoo_trainer import ZooTrainer
 
 
@@ -17,6 +17,11 @@ class LabelMetrics:
 
     def __init__(self, problem_type: str) -> None:
         self.problem_type = problem_type
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the scores, and `loss`."""
+        return MEASURES[self.problem_type]
 
     def __call__(self, prediction: EvalPrediction) -> dict[str, float]:
         """`prediction.predictions` (N, C) logits -> the scores; see `SCORERS`."""
@@ -40,6 +45,9 @@ class ZooLabelTrainer(ZooTrainer):
         kwargs.setdefault("preprocess_logits_for_metrics", logits_alone)
         super().__init__(*args, **kwargs)
         self.problem_type = problem_type
+
+    def measures(self) -> tuple[str, ...] | None:
+        return getattr(self.compute_metrics, "measures", None)
 
     def lengths(self, dataset: Dataset) -> np.ndarray:
         length = np.asarray(dataset[LENGTH], dtype=np.int64)

@@ -5,10 +5,10 @@ from typing import Any
 from datasets import Dataset
 from transformers import DataCollatorWithPadding
 
-from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL, LabelInfo, label_info_of
+from hf_attention_zoo.data.labels import REGRESSION, LabelInfo, label_info_of
 from hf_attention_zoo.data.text_encoding import drop_long_texts, longest_first, raw_texts
 from hf_attention_zoo.folders.saved_model import saved_auto_class
-from hf_attention_zoo.metrics.label_scoring import MAIN_METRIC
+from hf_attention_zoo.metrics.label_scoring import MEASURES
 from hf_attention_zoo.tasks.labels.examples import encode_labelled
 from hf_attention_zoo.tasks.labels.label_trainer import ZooLabelTrainer
 from hf_attention_zoo.tasks.labels.rows import load_labelled
@@ -18,11 +18,6 @@ from hf_attention_zoo.training.task_contract import EncodedData, TrainingTask
 
 # Flags that say nothing to a classifier, and how they are when nobody gave them.
 FOREIGN = ("source_lang", "target_lang", "source_column", "target_column", "max_words", "max_target_length")
-METRICS = {
-    SINGLE_LABEL: ("loss", "accuracy", "macro_f1"),
-    MULTI_LABEL: ("loss", "micro_f1", "macro_f1", "accuracy"),
-    REGRESSION: ("loss", "mse", "mae", "pearson"),
-}
 
 
 class LabelTask(TrainingTask):
@@ -61,8 +56,10 @@ class LabelTask(TrainingTask):
             needed=needed_splits(data, args),
             **settings,
         )
-        self._choose_metric()
         return training_and_validation(splits, data, args)
+
+    def measures(self, validation: Dataset) -> tuple[str, ...]:
+        return MEASURES[self.labels.problem_type]
 
     def train_tokenizer(self, rows: Dataset) -> Any:
         return self.row.tokenizer_class.train(raw_texts(rows, self.plan.data.tokenizer_samples), **self.plan.tokenizer)
@@ -124,12 +121,3 @@ class LabelTask(TrainingTask):
         info = label_info_of(config)
         unnamed = info.names == tuple(f"LABEL_{index}" for index in range(info.num_labels))
         return {} if unnamed or info.problem_type == REGRESSION else {"label_names": info.names}
-
-    def _choose_metric(self) -> None:
-        """A recipe's metric that this kind of labels does not have gives way to the usual one of the kind."""
-        args = self.plan.training
-        named = (args.metric_for_best_model or "loss").removeprefix("eval_")
-        if args.metric_for_best_model is not None and named not in METRICS[self.labels.problem_type]:
-            args.metric_for_best_model, args.greater_is_better = MAIN_METRIC[self.labels.problem_type]
-        elif named in ("mse", "mae"):
-            args.greater_is_better = False

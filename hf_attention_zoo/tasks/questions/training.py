@@ -37,6 +37,10 @@ class QuestionTask(FineTunedTask):
             needed=needed_splits(data, self.plan.training),
         )
 
+    def measures(self, validation: Dataset) -> tuple[str, ...]:
+        kinds = {bool(answers) for answers in validation["answers"]}
+        return (*self.metrics, "answerable_f1", "unanswerable_f1") if len(kinds) == 2 else self.metrics
+
     def texts(self, rows: Dataset) -> Any:
         return (text for row in rows for text in (row["question"], row["context"]))
 

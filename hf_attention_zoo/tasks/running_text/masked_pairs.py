@@ -355,6 +355,11 @@ class MaskedPairsObjective(Objective):
             }
         return {**found, "examples": len(examples)}
 
+    def measures(self) -> tuple[str, ...]:
+        words = ("perplexity",) if self.chosen["left_to_right"] else ("masked_perplexity", "masked_accuracy")
+        pairs = ("masked_loss", "next_sentence_loss", "next_sentence_accuracy") if self.chosen["next_sentence"] else ()
+        return ("loss", *words, *pairs)
+
     def baselines(
         self, tokenizer: Any, documents: Iterable[Document], held_out: Iterable[Document], *, length: int
     ) -> dict[str, dict[str, float]]:

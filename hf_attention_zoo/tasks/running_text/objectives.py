@@ -76,6 +76,10 @@ class Objective(ABC):
     ) -> None:
         """Raises ValueError if held-out documents are too few to be scored at this length."""
 
+    def measures(self) -> tuple[str, ...]:
+        """The numbers of `evaluate` by which the best model can be chosen, the usual one first."""
+        return self.shown
+
     @abstractmethod
     def dataset(
         self,

@@ -141,6 +141,11 @@ class PretrainingTask(TrainingTask):
             raise ValueError("two lengths share the steps of a run: say how many with --max_steps")
         if args.max_tokens_per_batch is not None or args.pool_batches is not None:
             raise ValueError("pre-training has batches of --per_device_train_batch_size; leave out sorted batches")
+        if args.auto_find_batch_size:
+            raise ValueError(
+                "examples of pre-training are laid out for one batch size; leave out --auto_find_batch_size, and give "
+                "a smaller --per_device_train_batch_size with --gradient_accumulation_steps"
+            )
         train = data.source("train")
         validation = None if args.eval_strategy == "no" else data.source("validation")
         if validation is None and args.eval_strategy != "no":
@@ -157,6 +162,9 @@ class PretrainingTask(TrainingTask):
                 )
             raise ValueError("there is no document to train on; check the path, the split and the column")
         return train, validation
+
+    def measures(self, validation: DocumentSource) -> tuple[str, ...]:
+        return self.objective.measures()
 
     def train_tokenizer(self, rows: DocumentSource) -> Any:
         most = min(rows.limit or self.plan.data.tokenizer_documents, self.plan.data.tokenizer_documents)

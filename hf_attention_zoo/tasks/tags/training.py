@@ -9,7 +9,7 @@ from transformers import AutoConfig, DataCollatorForTokenClassification
 
 from hf_attention_zoo.data.text_encoding import LENGTH
 from hf_attention_zoo.folders.saved_model import saved_auto_class
-from hf_attention_zoo.metrics.tag_scoring import tag_scores
+from hf_attention_zoo.metrics.tag_scoring import has_entities, tag_scores
 from hf_attention_zoo.tasks.tags.evaluation import predict_tags
 from hf_attention_zoo.tasks.tags.examples import encode_tagged
 from hf_attention_zoo.tasks.tags.rows import TagInfo, load_tagged
@@ -23,7 +23,7 @@ class TagTask(FineTunedTask):
     auto_class = "AutoModelForTokenClassification"
     rows_said = "sentences"
     shown = ("accuracy", "macro_f1", "entity_f1")
-    metrics = ("accuracy", "macro_f1", "entity_f1")
+    metrics = ("accuracy", "macro_f1")
 
     tags: TagInfo
 
@@ -44,6 +44,9 @@ class TagTask(FineTunedTask):
 
     def head_fields(self) -> dict[str, Any]:
         return self.tags.config_fields()
+
+    def measures(self, validation: Dataset) -> tuple[str, ...]:
+        return (*self.metrics, "entity_f1") if has_entities(self.tags.names) else self.metrics
 
     def texts(self, rows: Dataset) -> Any:
         return (" ".join(words) for words in rows["words"])

@@ -43,6 +43,10 @@ class TranslationTask(TrainingTask):
         )
         return training_and_validation(splits, data, self.plan.training)
 
+    def measures(self, validation: Dataset) -> tuple[str, ...]:
+        written = TranslationMetrics.measures if self.plan.training.predict_with_generate else ()
+        return (*written, "loss", "perplexity")
+
     def train_tokenizer(self, rows: Any) -> Any:
         data = self.plan.data
         return self.row.tokenizer_class.train(
