@@ -14,7 +14,6 @@ from training_runs import train
 from hf_attention_zoo import TranslationTokenizer, list_architectures
 from hf_attention_zoo.metrics.directions import COUNTS, GREATER, SMALLER, greater_is_better
 from hf_attention_zoo.metrics.label_scoring import MEASURES
-from hf_attention_zoo.registry import load_object
 from hf_attention_zoo.tasks.captions.training import CaptionMetrics
 from hf_attention_zoo.tasks.running_text.objectives import OBJECTIVES, objective_class
 from hf_attention_zoo.tasks.table import TASKS
@@ -30,8 +29,7 @@ def made_by_the_package() -> set[str]:
     """Every number by which some task lets a model be chosen."""
     names = {name for measures in MEASURES.values() for name in measures}
     names |= {*TranslationMetrics.measures, *CaptionMetrics.measures, "perplexity"}
-    for task in TASKS:
-        kind = load_object(task.path)
+    for kind in (task.load("training", task.training) for task in TASKS if task.training is not None):
         names |= {*kind.shown, *(kind.metrics if issubclass(kind, FineTunedTask) else ())}
     for row in list_architectures():
         if row.model_type in OBJECTIVES:
