@@ -318,9 +318,12 @@ def equation_options(checkpoint: Checkpoint) -> dict[str, Any]:
     from transformers import PreTrainedConfig
 
     general = {field.name for field in fields(PreTrainedConfig)} | {"use_cache", "is_encoder_decoder"}
+    order = {
+        name: place for place, name in enumerate(checkpoint.row.config_class.__annotations__)
+    }  # inherited ones last
     named = [
         field.name
-        for field in fields(checkpoint.row.config_class)
+        for field in sorted(fields(checkpoint.row.config_class), key=lambda field: order.get(field.name, len(order)))
         if field.name not in general and isinstance(field.default, (str, bool))
     ]
     return {name: checkpoint.config[name] for name in named if isinstance(checkpoint.config.get(name), (str, bool))}

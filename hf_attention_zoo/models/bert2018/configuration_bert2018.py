@@ -5,6 +5,12 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.config_checks import (
+    check_above_zero,
+    check_head_division,
+    check_probabilities,
+    check_sizes,
+)
 from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
 
 
@@ -62,7 +68,8 @@ class BERT2018Config(PreTrainedConfig):
 
     def validate_sizes(self) -> None:
         """Sizes are positive and go together, dropouts are probabilities."""
-        for name in (
+        check_sizes(
+            self,
             "vocab_size",
             "hidden_size",
             "num_hidden_layers",
@@ -70,18 +77,7 @@ class BERT2018Config(PreTrainedConfig):
             "intermediate_size",
             "max_position_embeddings",
             "type_vocab_size",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; sizes are 1 or more")
-        if self.hidden_size % self.num_attention_heads:
-            raise ValueError(
-                f"hidden_size {self.hidden_size} is no multiple of num_attention_heads {self.num_attention_heads}; "
-                "change one of them"
-            )
-        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"):
-            probability = getattr(self, name)
-            if probability is not None and not 0 <= probability < 1:
-                raise ValueError(f"{name} is {probability}; give a probability of at least 0 and below 1")
-        for name in ("initializer_range", "layer_norm_eps"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; give a number above 0")
+        )
+        check_head_division(self)
+        check_probabilities(self, "hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout")
+        check_above_zero(self, "initializer_range", "layer_norm_eps")

@@ -5,6 +5,7 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.config_checks import check_choices, check_probabilities, check_sizes
 from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
 
 ACTIVATIONS = ("relu", "tanh")
@@ -98,22 +99,19 @@ class ELMoConfig(PreTrainedConfig):
 
     def validate_sizes(self) -> None:
         """Sizes are positive, probabilities below 1, limits above 0."""
-        for name in (
+        check_sizes(
+            self,
             "vocab_size",
             "num_characters",
             "character_embedding_size",
             "projection_size",
             "cell_size",
             "num_layers",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; sizes are 1 or more")
+        )
         for name in ("num_highway_layers", "num_mixes", "task_lstm_cells", "mix_l2"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; give 0 (for none) or more")
-        for name in ("dropout", "mix_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; give a probability of at least 0 and below 1")
+        check_probabilities(self, "dropout", "mix_dropout")
         for name in ("cell_clip", "projection_clip", "initializer_range"):
             value = getattr(self, name)
             if value is not None and value <= 0:
@@ -126,6 +124,4 @@ class ELMoConfig(PreTrainedConfig):
 
     def validate_choices(self) -> None:
         """Named choices are known."""
-        for name, allowed in (("activation", ACTIVATIONS), ("layer_normalization", LAYER_NORMALISATIONS)):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(allowed)}")
+        check_choices(self, activation=ACTIVATIONS, layer_normalization=LAYER_NORMALISATIONS)

@@ -5,6 +5,12 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.config_checks import (
+    check_above_zero,
+    check_head_division,
+    check_probabilities,
+    check_sizes,
+)
 from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
 
 
@@ -68,27 +74,18 @@ class GPT2018Config(PreTrainedConfig):
 
     def validate_sizes(self) -> None:
         """Sizes are positive and go together, dropouts are probabilities."""
-        for name in (
+        check_sizes(
+            self,
             "vocab_size",
             "hidden_size",
             "num_hidden_layers",
             "num_attention_heads",
             "intermediate_size",
             "max_position_embeddings",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; sizes are 1 or more")
-        if self.hidden_size % self.num_attention_heads:
-            raise ValueError(
-                f"hidden_size {self.hidden_size} is no multiple of num_attention_heads {self.num_attention_heads}; "
-                "change one of them"
-            )
-        for name in ("residual_dropout", "embedding_dropout", "attention_dropout", "classifier_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; give a probability of at least 0 and below 1")
-        for name in ("initializer_range", "layer_norm_eps"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; give a number above 0")
+        )
+        check_head_division(self)
+        check_probabilities(self, "residual_dropout", "embedding_dropout", "attention_dropout", "classifier_dropout")
+        check_above_zero(self, "initializer_range", "layer_norm_eps")
         if self.auxiliary_loss_weight < 0:
             raise ValueError(f"auxiliary_loss_weight is {self.auxiliary_loss_weight}; give 0 (none) or more")
         if self.similarity and self.delimiter_token_id is None:

@@ -5,6 +5,7 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.config_checks import check_above_zero, check_choices, check_probabilities, check_sizes
 from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
 
 POOLINGS = ("attention", "average", "max")
@@ -46,15 +47,10 @@ class HANConfig(PreTrainedConfig):
 
     def validate_sizes(self) -> None:
         """Sizes are positive, probabilities below 1."""
-        for name in ("vocab_size", "embedding_size", "hidden_size", "attention_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; sizes are 1 or more")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout}; give a probability of at least 0 and below 1")
-        if self.initializer_range <= 0:
-            raise ValueError(f"initializer_range is {self.initializer_range}; give a number above 0")
+        check_sizes(self, "vocab_size", "embedding_size", "hidden_size", "attention_size")
+        check_probabilities(self, "dropout")
+        check_above_zero(self, "initializer_range")
 
     def validate_choices(self) -> None:
         """The way of pooling is known."""
-        if self.pooling not in POOLINGS:
-            raise ValueError(f"pooling is {self.pooling!r}; choose one of {', '.join(POOLINGS)}")
+        check_choices(self, pooling=POOLINGS)

@@ -1,11 +1,15 @@
 """Configuration of Luong's attention models (Luong, Pham and Manning 2015, arXiv 1508.04025)."""
 
-from typing import Any
-
 from huggingface_hub.dataclasses import strict
-from transformers import PreTrainedConfig
 
-from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
+from hf_attention_zoo.parts.config_checks import (
+    check_above_zero,
+    check_choices,
+    check_probabilities,
+    check_sizes,
+    check_tied_width,
+)
+from hf_attention_zoo.seq2seq.translator_config import TranslatorConfig
 
 SCORES = ("dot", "general", "concat", "location")
 WINDOWS = ("global", "local-m", "local-p")
@@ -14,12 +18,11 @@ POSITION_GRADIENTS = ("full", "half")
 
 
 @strict
-class LuongConfig(PreTrainedConfig):
+class LuongConfig(TranslatorConfig):
     """Sizes and choices of the attention models of Luong et al.; the defaults are the paper's best single model.
 
     Args:
         vocab_size: rows of the source embedding (Section 4.1: the 50,000 most frequent words).
-        decoder_vocab_size: rows of the target embedding and of the output layer; `vocab_size` if not given.
         embedding_size: Section 4.1: 1000.
         hidden_size: cells of each layer, Section 4.1: 1000.
         num_hidden_layers: layers of the encoder and of the decoder, Section 4.1: 4.
@@ -42,10 +45,8 @@ class LuongConfig(PreTrainedConfig):
     """
 
     model_type = "luong"
-    keys_to_ignore_at_inference = [*INNER_OUTPUTS]
 
     vocab_size: int = 50_000
-    decoder_vocab_size: int | None = None
     embedding_size: int = 1000
     hidden_size: int = 1000
     num_hidden_layers: int = 4
@@ -61,24 +62,11 @@ class LuongConfig(PreTrainedConfig):
     dropout: float | int = 0.2
     initializer_range: float = 0.1
     num_attention_heads: int = 1
-    is_encoder_decoder: bool = True
-    use_cache: bool = True
-    pad_token_id: int | None = 0
-    bos_token_id: int | None = 2
-    eos_token_id: int | list[int] | None = 3
-    decoder_start_token_id: int | None = 2
-    tie_word_embeddings: bool = False
-
-    def __post_init__(self, **kwargs: Any) -> None:
-        if self.decoder_vocab_size is None:
-            self.decoder_vocab_size = self.vocab_size
-        self.validate_sizes()  # `strict` does it again, but wraps what is raised in an error of its own
-        self.validate_choices()
-        super().__post_init__(**kwargs)
 
     def validate_sizes(self) -> None:
         """Every size is positive and there is one alignment."""
-        for name in (
+        check_sizes(
+            self,
             "vocab_size",
             "decoder_vocab_size",
             "embedding_size",
@@ -86,29 +74,24 @@ class LuongConfig(PreTrainedConfig):
             "num_hidden_layers",
             "window_half_width",
             "location_max_length",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; sizes are 1 or more")
+        )
         if self.num_attention_heads != 1:
             raise ValueError(
                 f"num_attention_heads is {self.num_attention_heads}: this model has one alignment per target word; "
                 "for several heads use the `transformer2017` architecture"
             )
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout}; give a probability of at least 0 and below 1")
-        if self.initializer_range <= 0:
-            raise ValueError(f"initializer_range is {self.initializer_range}; give a number above 0")
+        check_probabilities(self, "dropout")
+        check_above_zero(self, "initializer_range")
 
     def validate_choices(self) -> None:
         """Named choices are known and go together."""
-        for name, allowed in (
-            ("attention_score", SCORES),
-            ("attention_window", WINDOWS),
-            ("concat_source_weight", CONCAT_SOURCE_WEIGHTS),
-            ("position_gradient", POSITION_GRADIENTS),
-        ):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(allowed)}")
+        check_choices(
+            self,
+            attention_score=SCORES,
+            attention_window=WINDOWS,
+            concat_source_weight=CONCAT_SOURCE_WEIGHTS,
+            position_gradient=POSITION_GRADIENTS,
+        )
         if self.attention_score == "location" and self.attention_window != "global":
             raise ValueError(
                 f"attention_score='location' with attention_window={self.attention_window!r}: the location score does "
@@ -125,8 +108,4 @@ class LuongConfig(PreTrainedConfig):
                 f"position_gradient='half' with attention_window={self.attention_window!r}: only local-p predicts a "
                 "position; set attention_window='local-p' or leave position_gradient='full'"
             )
-        if self.tie_word_embeddings and self.hidden_size != self.embedding_size:
-            raise ValueError(
-                f"tie_word_embeddings needs embeddings as wide as the attentional vector: embedding_size "
-                f"{self.embedding_size} and hidden_size {self.hidden_size} differ"
-            )
+        check_tied_width(self, self.hidden_size, "hidden_size")

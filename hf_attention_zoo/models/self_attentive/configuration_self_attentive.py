@@ -5,6 +5,7 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.config_checks import check_above_zero, check_choices, check_probabilities, check_sizes
 from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
 
 CONNECTIONS = ("full", "pruned")
@@ -68,7 +69,8 @@ class SelfAttentiveConfig(PreTrainedConfig):
 
     def validate_sizes(self) -> None:
         """Sizes are positive, probabilities below 1, the penalty not negative."""
-        for name in (
+        check_sizes(
+            self,
             "vocab_size",
             "embedding_size",
             "hidden_size",
@@ -78,19 +80,12 @@ class SelfAttentiveConfig(PreTrainedConfig):
             "classifier_size",
             "row_group_size",
             "column_group_size",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; sizes are 1 or more")
-        for name in ("dropout", "embedding_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; give a probability of at least 0 and below 1")
+        )
+        check_probabilities(self, "dropout", "embedding_dropout")
         if self.penalty_coefficient < 0:
             raise ValueError(f"penalty_coefficient is {self.penalty_coefficient}; give 0 (no penalty) or more")
-        if self.initializer_range <= 0:
-            raise ValueError(f"initializer_range is {self.initializer_range}; give a number above 0")
+        check_above_zero(self, "initializer_range")
 
     def validate_choices(self) -> None:
         """Named choices are known."""
-        for name, allowed in (("connection", CONNECTIONS), ("penalty_norm", PENALTY_NORMS)):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(allowed)}")
+        check_choices(self, connection=CONNECTIONS, penalty_norm=PENALTY_NORMS)

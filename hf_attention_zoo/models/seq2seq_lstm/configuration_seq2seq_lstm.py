@@ -1,17 +1,21 @@
 """Configuration of the LSTM of Sutskever, Vinyals and Le (2014, arXiv 1409.3215)."""
 
-from typing import Any
-
 from huggingface_hub.dataclasses import strict
-from transformers import PreTrainedConfig
 
-from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
+from hf_attention_zoo.parts.config_checks import (
+    check_above_zero,
+    check_choices,
+    check_probabilities,
+    check_sizes,
+    check_tied_width,
+)
+from hf_attention_zoo.seq2seq.translator_config import TranslatorConfig
 
 BIASES = ("none", "one", "two")
 
 
 @strict
-class Seq2SeqLSTMConfig(PreTrainedConfig):
+class Seq2SeqLSTMConfig(TranslatorConfig):
     """Sizes and choices of the deep LSTM; the defaults are the paper's.
 
     Args:
@@ -32,7 +36,6 @@ class Seq2SeqLSTMConfig(PreTrainedConfig):
     """
 
     model_type = "seq2seq_lstm"
-    keys_to_ignore_at_inference = [*INNER_OUTPUTS]
 
     vocab_size: int = 160_000
     decoder_vocab_size: int | None = 80_000
@@ -45,37 +48,14 @@ class Seq2SeqLSTMConfig(PreTrainedConfig):
     peephole: bool = False
     dropout: float | int = 0.0
     initializer_range: float = 0.08
-    is_encoder_decoder: bool = True
-    use_cache: bool = True
-    pad_token_id: int | None = 0
-    bos_token_id: int | None = 2
-    eos_token_id: int | list[int] | None = 3
-    decoder_start_token_id: int | None = 2
-    tie_word_embeddings: bool = False
-
-    def __post_init__(self, **kwargs: Any) -> None:
-        if self.decoder_vocab_size is None:
-            self.decoder_vocab_size = self.vocab_size
-        self.validate_sizes()  # `strict` does it again, but wraps what is raised in an error of its own
-        self.validate_choices()
-        super().__post_init__(**kwargs)
 
     def validate_sizes(self) -> None:
         """Every size is positive."""
-        for name in ("vocab_size", "decoder_vocab_size", "embedding_size", "hidden_size", "num_hidden_layers"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; sizes are 1 or more")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout}; give a probability of at least 0 and below 1")
-        if self.initializer_range <= 0:
-            raise ValueError(f"initializer_range is {self.initializer_range}; give a number above 0")
+        check_sizes(self, "vocab_size", "decoder_vocab_size", "embedding_size", "hidden_size", "num_hidden_layers")
+        check_probabilities(self, "dropout")
+        check_above_zero(self, "initializer_range")
 
     def validate_choices(self) -> None:
         """The biases have a known name, and tied embeddings fit the output layer."""
-        if self.biases not in BIASES:
-            raise ValueError(f"biases is {self.biases!r}; choose one of {', '.join(BIASES)}")
-        if self.tie_word_embeddings and self.hidden_size != self.embedding_size:
-            raise ValueError(
-                f"tie_word_embeddings needs embeddings as wide as the top layer: embedding_size "
-                f"{self.embedding_size} and hidden_size {self.hidden_size} differ"
-            )
+        check_choices(self, biases=BIASES)
+        check_tied_width(self, self.hidden_size, "hidden_size")

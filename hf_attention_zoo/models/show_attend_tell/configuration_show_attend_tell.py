@@ -5,6 +5,7 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
+from hf_attention_zoo.parts.config_checks import check_above_zero, check_choices, check_probabilities, check_sizes
 from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
 
 ATTENTIONS = ("soft", "hard", "mean")
@@ -115,7 +116,8 @@ class ShowAttendTellConfig(PreTrainedConfig):
 
     def validate_sizes(self) -> None:
         """Sizes are positive, shares lie between 0 and 1, weights of penalties are not negative."""
-        for name in (
+        check_sizes(
+            self,
             "vocab_size",
             "embedding_size",
             "hidden_size",
@@ -124,9 +126,7 @@ class ShowAttendTellConfig(PreTrainedConfig):
             "num_output_layers",
             "grid_height",
             "grid_width",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; sizes are 1 or more")
+        )
         if self.num_initial_layers not in (1, 2):
             raise ValueError(f"num_initial_layers is {self.num_initial_layers}; the initial state has 1 or 2 layers")
         if self.num_attention_heads != 1:
@@ -140,23 +140,20 @@ class ShowAttendTellConfig(PreTrainedConfig):
         for name in ("baseline_decay", "expectation_prob"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; give a number between 0 and 1")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout}; give a probability of at least 0 and below 1")
-        if self.initializer_range <= 0:
-            raise ValueError(f"initializer_range is {self.initializer_range}; give a number above 0")
+        check_probabilities(self, "dropout")
+        check_above_zero(self, "initializer_range")
 
     def validate_choices(self) -> None:
         """Named choices are known and go together."""
-        for name, allowed in (
-            ("attention", ATTENTIONS),
-            ("hard_evaluation", HARD_EVALUATIONS),
-            ("normalisation", NORMALISATIONS),
-            ("readout", READOUTS),
-            ("image_encoder", IMAGE_ENCODERS),
-            ("encoder_weights", ENCODER_WEIGHTS),
-        ):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(allowed)}")
+        check_choices(
+            self,
+            attention=ATTENTIONS,
+            hard_evaluation=HARD_EVALUATIONS,
+            normalisation=NORMALISATIONS,
+            readout=READOUTS,
+            image_encoder=IMAGE_ENCODERS,
+            encoder_weights=ENCODER_WEIGHTS,
+        )
         if self.attention == "mean" and self.coverage_weight:
             self.coverage_weight = 0.0  # without attention there is nothing to spread
         if self.encoder_channels is not None:

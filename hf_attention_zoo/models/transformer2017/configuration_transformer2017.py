@@ -3,21 +3,26 @@
 from typing import Any
 
 from huggingface_hub.dataclasses import strict
-from transformers import PreTrainedConfig
 
-from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
+from hf_attention_zoo.parts.config_checks import (
+    check_above_zero,
+    check_choices,
+    check_head_division,
+    check_probabilities,
+    check_sizes,
+)
+from hf_attention_zoo.seq2seq.translator_config import TranslatorConfig
 
 POSITION_ENCODINGS = ("sinusoidal", "tensor2tensor", "marian", "learned")
 DECODER_STARTS = ("symbol", "zero")
 
 
 @strict
-class Transformer2017Config(PreTrainedConfig):
+class Transformer2017Config(TranslatorConfig):
     """Sizes and choices of the Transformer; the defaults are the paper's base model.
 
     Args:
         vocab_size: rows of the source embedding. Section 5.1: about 37,000 pieces, shared by both languages.
-        decoder_vocab_size: rows of the target embedding and of the output layer; `vocab_size` if not given.
         hidden_size: d_model. Table 3: 512 (base), 1024 (big).
         num_hidden_layers: N, of the encoder and of the decoder: 6.
         num_attention_heads: h: 8 (base), 16 (big).
@@ -47,10 +52,8 @@ class Transformer2017Config(PreTrainedConfig):
     """
 
     model_type = "transformer2017"
-    keys_to_ignore_at_inference = [*INNER_OUTPUTS]
 
     vocab_size: int = 37_000
-    decoder_vocab_size: int | None = None
     hidden_size: int = 512
     num_hidden_layers: int = 6
     num_attention_heads: int = 8
@@ -68,38 +71,26 @@ class Transformer2017Config(PreTrainedConfig):
     decoder_start: str = "symbol"
     hidden_act: str = "relu"
     layer_norm_eps: float = 1e-6
-    is_encoder_decoder: bool = True
-    use_cache: bool = True
-    pad_token_id: int | None = 0
-    bos_token_id: int | None = 2
-    eos_token_id: int | list[int] | None = 3
-    decoder_start_token_id: int | None = 2
     share_encoder_decoder_embeddings: bool = True
     tie_word_embeddings: bool = True
 
     def __post_init__(self, **kwargs: Any) -> None:
-        if self.decoder_vocab_size is None:
-            self.decoder_vocab_size = self.vocab_size
         if self.position_encoding != "learned":
             self.max_position_embeddings = None  # others read it as a limit, and there is none
         elif self.max_position_embeddings is None:
             self.max_position_embeddings = 512
-        self.validate_sizes()  # `strict` does it again, but wraps what is raised in an error of its own
+        self.validate_sizes()  # before a head's size follows from them
         if self.head_dim is None:
-            if self.hidden_size % self.num_attention_heads:
-                raise ValueError(
-                    f"hidden_size {self.hidden_size} is no multiple of num_attention_heads "
-                    f"{self.num_attention_heads}; change one of them, or give head_dim"
-                )
+            check_head_division(self, "change one of them, or give head_dim")
             self.head_dim = self.hidden_size // self.num_attention_heads
         if self.value_head_dim is None:
             self.value_head_dim = self.head_dim
-        self.validate_choices()
         super().__post_init__(**kwargs)
 
     def validate_sizes(self) -> None:
         """Sizes are positive, dropouts are probabilities."""
-        for name in (
+        check_sizes(
+            self,
             "vocab_size",
             "decoder_vocab_size",
             "hidden_size",
@@ -109,23 +100,15 @@ class Transformer2017Config(PreTrainedConfig):
             "value_head_dim",
             "intermediate_size",
             "max_position_embeddings",
-        ):
-            size = getattr(self, name)
-            if size is not None and size < 1:
-                raise ValueError(f"{name} is {size}; sizes are 1 or more")
+        )
         if self.position_offset < 0:
             raise ValueError(f"position_offset is {self.position_offset}; give 0 or more")
-        for name in ("dropout", "attention_dropout", "activation_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; give a probability of at least 0 and below 1")
-        if self.layer_norm_eps <= 0:
-            raise ValueError(f"layer_norm_eps is {self.layer_norm_eps}; give a number above 0")
+        check_probabilities(self, "dropout", "attention_dropout", "activation_dropout")
+        check_above_zero(self, "layer_norm_eps")
 
     def validate_choices(self) -> None:
         """Named choices are known and go together."""
-        for name, allowed in (("position_encoding", POSITION_ENCODINGS), ("decoder_start", DECODER_STARTS)):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; choose one of {', '.join(allowed)}")
+        check_choices(self, position_encoding=POSITION_ENCODINGS, decoder_start=DECODER_STARTS)
         if self.position_encoding != "learned" and self.hidden_size % 2:
             raise ValueError(
                 f"hidden_size {self.hidden_size} is odd; sinusoids come in pairs: give an even number, or "

@@ -57,7 +57,7 @@ def test_combinations_of_the_paper_build_and_train_and_others_say_why_not(score:
         ({"concat_source_weight": "none"}, "learned, identity"),
         ({"concat_source_weight": "identity"}, "attention_score='general'.*set attention_score='concat'"),
         ({"position_gradient": "half", "attention_window": "local-m"}, "'local-m'.*only local-p predicts"),
-        ({"tie_word_embeddings": True}, "embedding_size 8 and hidden_size 12 differ"),
+        ({"tie_word_embeddings": True}, "12 units .hidden_size. and embedding_size 8 differ"),
     ],
 )
 def test_wrong_values_are_named_with_what_is_allowed(changes: dict, words: str) -> None:

@@ -66,7 +66,7 @@ def test_everything_is_uniform_within_the_papers_range(choices: dict) -> None:
         ({"biases": "three"}, "none, one, two"),
         ({"dropout": -0.1}, "dropout is -0.1"),
         ({"initializer_range": -1.0}, "initializer_range is -1.0"),
-        ({"tie_word_embeddings": True}, "embedding_size 8 and hidden_size 14 differ"),
+        ({"tie_word_embeddings": True}, "14 units .hidden_size. and embedding_size 8 differ"),
     ],
 )
 def test_wrong_values_are_named_with_what_is_allowed(changes: dict, words: str) -> None:
