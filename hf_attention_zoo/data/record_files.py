@@ -7,18 +7,17 @@ line, Parquet, and parallel text (two files with a sentence per line). All but P
 from __future__ import annotations
 
 import csv
-import gzip
+import io
 import json
-import lzma
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from hf_attention_zoo.data.unpacking import PACKED, open_binary
+
 FORMATS = {".jsonl": "json", ".json": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 FORMATS_SAID = ".jsonl, .json, .csv, .tsv (each also with .gz or .xz) and .parquet"
-PACKED = (".gz", ".xz")
 
 SPLIT_ALIASES = {"training": "train", "valid": "validation", "val": "validation", "dev": "validation"}
 SPLITS = ("train", "validation", "test")
@@ -91,9 +90,8 @@ def read_rows(file: SplitFile) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from reader(file)
     except UnicodeDecodeError as error:
         raise ValueError(f"{file} is not UTF-8 text ({error}); convert it first") from error
-    except (gzip.BadGzipFile, lzma.LZMAError, EOFError, zlib.error) as error:
-        packing = "xz" if file.name.lower().endswith(".xz") else "gzip"
-        raise ValueError(f"{file} is not a whole {packing} file ({error}); fetch it again") from error
+    except RecursionError as error:
+        raise ValueError(f"{file} holds JSON that is nested too deeply to be rows; flatten it first") from error
 
 
 def described(file: SplitFile) -> str:
@@ -144,11 +142,7 @@ def _parallel_files(folder: Path, source_lang: str | None, target_lang: str | No
 def open_text(path: Path, newline: str = "\n") -> TextIO:
     """Open a text file, packed or not; by default only a line feed ends a line, as texts may hold other breaks."""
     # utf-8-sig: spreadsheets put a byte order mark in front of the first column's name.
-    if path.name.lower().endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline=newline)
-    if path.name.lower().endswith(".xz"):
-        return lzma.open(path, "rt", encoding="utf-8-sig", newline=newline)
-    return path.open(encoding="utf-8-sig", newline=newline)
+    return io.TextIOWrapper(open_binary(path), encoding="utf-8-sig", newline=newline)
 
 
 def _lines(stream: TextIO) -> Iterator[str]:

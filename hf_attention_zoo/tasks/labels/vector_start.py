@@ -43,7 +43,8 @@ def start_from_word_vectors(
     """Fill the embeddings as `--word_vectors` says; returns what was done, empty without it.
 
     Raises:
-        ValueError: freezing without vectors, no such file, or vectors of another width than the embeddings.
+        ValueError: freezing without vectors, no such file, a pickle that was not asked for, or vectors of
+            another width than the embeddings.
         ImportError: a package is missing.
     """
     source = arguments.word_vectors
@@ -54,7 +55,7 @@ def start_from_word_vectors(
     if source == LEARN:
         vectors = vectors_of_rows(tokenizer, rows, model.get_input_embeddings().weight.shape[1], seed)
     else:
-        vectors = read_word_vectors(source, wanted=words_of(tokenizer))
+        vectors = read_word_vectors(source, wanted=words_of(tokenizer), unpickle=arguments.unpickle_word_vectors)
     coverage = start_embeddings(
         model,
         tokenizer,

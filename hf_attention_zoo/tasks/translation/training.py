@@ -27,7 +27,7 @@ class TranslationTask(TrainingTask):
     shown = ("loss", "perplexity", "bleu", "chrf")
 
     def load(self) -> tuple[Any, Dataset | None]:
-        for name in ("word_vectors", "freeze_word_vectors"):
+        for name in ("word_vectors", "freeze_word_vectors", "unpickle_word_vectors"):
             if getattr(self.plan.model, name) != getattr(ModelArguments(), name):
                 raise ValueError(f"--{name} is for models that read one language; translation models learn their own")
         data = self.plan.data
