@@ -129,6 +129,10 @@ class DataArguments:
         default=0.0,
         metadata={"help": "Share of the training pairs held out for validation when there is no such split."},
     )
+    pictures_outside: bool = field(
+        default=False,
+        metadata={"help": "Let rows name pictures outside the folder of the data: ../x.png, /x.png, or links."},
+    )
     streaming: bool = field(default=False, metadata={"help": "Read the training pairs as a stream."})
     tokenizer_samples: int = field(
         default=1_000_000, metadata={"help": "At most this many training pairs are read to train the tokenizer."}

@@ -153,6 +153,7 @@ def evaluate_captioner(
     source_column: str | None = None,
     target_column: str | None = None,
     group_column: str | None = None,
+    pictures_outside: bool = False,
     max_samples: int | None = None,
     batch_size: int = 32,
     baselines: bool = True,
@@ -167,6 +168,7 @@ def evaluate_captioner(
         folder: saved model with processor.
         dataset, split, dataset_config, target_lang, ..._column: as for `load_captions`; `source_column` holds the
             pictures, `target_column` the captions. Without a data set those of the training are taken.
+        pictures_outside: as for `load_captions`.
         group_column: score the rows of each value of this column apart, too.
         max_samples: score only the first pictures.
         batch_size: pictures at a time.
@@ -190,7 +192,13 @@ def evaluate_captioner(
             raise ValueError("which pictures? Give --dataset (a folder, an embedded sample or a Hub id)")
     language = given["target_lang"] or getattr(tokenizer, "language", None)
     columns = {"picture_column": given["source_column"], "caption_column": given["target_column"]}
-    splits = load_captions(given["dataset"], language=language, dataset_config=given["dataset_config"], **columns)
+    splits = load_captions(
+        given["dataset"],
+        language=language,
+        dataset_config=given["dataset_config"],
+        pictures_outside=pictures_outside,
+        **columns,
+    )
     rows = rows_of_split(splits, split, max_samples)
     if group_column is not None and any(group_column not in row for row in rows.rows):
         raise ValueError(
@@ -317,6 +325,12 @@ def build_parser(program: str) -> FlagParser:
     parser.add_argument("--source_column", "--source-column", help="column of the pictures")
     parser.add_argument("--target_column", "--target-column", help="column of the captions")
     parser.add_argument("--group_column", "--group-column", help="score the rows of each value of this column apart")
+    parser.add_argument(
+        "--pictures_outside",
+        "--pictures-outside",
+        action="store_true",
+        help="let rows name pictures outside the folder of the data",
+    )
     parser.add_argument("--max_samples", "--max-samples", type=int, help="score only the first pictures")
     parser.add_argument("--batch_size", "--batch-size", type=int, default=32)
     parser.add_argument("--num_beams", "--num-beams", type=int, help="default: the model's own setting")

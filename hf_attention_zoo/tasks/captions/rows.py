@@ -11,6 +11,7 @@ rows' `id` or file name, for models with image_encoder="regions".
 from __future__ import annotations
 
 import io
+import os
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,21 +25,30 @@ from PIL import Image
 
 from hf_attention_zoo.data.record_files import canonical_split, read_rows, split_files_of_folder
 from hf_attention_zoo.data.samples import get_sample, is_sample
+from hf_attention_zoo.data.unpacking import open_member
 from hf_attention_zoo.images.feature_cache import FeatureCache, RegionsOfRows
-from hf_attention_zoo.images.opening import open_picture
+from hf_attention_zoo.images.opening import MOST_PIXELS, open_picture
 
 ARCHIVE = "images.zip"
 REGIONS = "regions.safetensors"
 PICTURE_COLUMNS = ("file_name", "image", "image_path", "filepath", "filename")
+# Bytes of a picture file: as many pixels as are opened, unpacked, with four channels.
+LARGEST_FILE = 4 * MOST_PIXELS
 CAPTION_COLUMNS = ("captions", "caption", "text", "sentences")
 
 
 class PictureFolder:
-    """The pictures of a folder: in its archive, or as files in it."""
+    """The pictures of a folder: in its archive, or as files in it.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    Args:
+        folder: with the pictures.
+        outside: let names lead out of the folder, by `..`, from a root or through a link.
+    """
+
+    def __init__(self, folder: Path, outside: bool = False) -> None:
+        self.folder, self.outside = folder, outside
         self._archive: zipfile.ZipFile | None = None
+        self._opened_by: int | None = None
         self._names: frozenset[str] = frozenset()
         self.regions = FeatureCache(folder / REGIONS) if (folder / REGIONS).is_file() else None
         if (folder / ARCHIVE).is_file():
@@ -52,7 +62,23 @@ class PictureFolder:
         return {**self.__dict__, "_archive": None}  # an open archive cannot go to another process
 
     def __contains__(self, name: str) -> bool:
-        return name in self._names or (self.folder / name).is_file()
+        return name in self._names or self._file(name) is not None
+
+    def _file(self, name: str) -> str | None:
+        """The path of a picture that is a file; None if there is none.
+
+        Raises:
+            ValueError: it lies outside the folder.
+        """
+        path = os.path.join(self.folder, name)
+        if not os.path.isfile(path):
+            return None
+        if not self.outside and not is_inside(path, self.folder):
+            raise ValueError(
+                f"the picture {name!r} lies outside {self.folder}; copy it there, or, if you trust the data, allow it "
+                "with pictures_outside=True (--pictures_outside)"
+            )
+        return path
 
     def has_regions(self, name: str) -> bool:
         """Whether the regions that lie beside the data have one of that name."""
@@ -62,16 +88,36 @@ class PictureFolder:
         """The file of a picture.
 
         Raises:
-            ValueError: there is none of that name.
+            ValueError: there is none of that name, it is damaged, or it lies outside the folder.
         """
         if name in self._names:
-            if self._archive is None:
-                self._archive = zipfile.ZipFile(self.folder / ARCHIVE)
-            return self._archive.read(name)
-        path = self.folder / name
-        if not path.is_file():
+            return self._from_archive(name)
+        path = self._file(name)
+        if path is None:
             raise ValueError(f"{self.folder} has no picture {name!r}, neither in {ARCHIVE} nor as a file")
-        return path.read_bytes()
+        if os.path.getsize(path) > LARGEST_FILE:
+            raise ValueError(f"the picture {name!r} has more than {LARGEST_FILE:,} bytes; make it smaller first")
+        return Path(path).read_bytes()
+
+    def _from_archive(self, name: str) -> bytes:
+        if self._archive is None or self._opened_by != os.getpid():  # processes that share a file move its place
+            self._archive, self._opened_by = zipfile.ZipFile(self.folder / ARCHIVE), os.getpid()
+        size = self._archive.getinfo(name).file_size
+        if size > LARGEST_FILE:
+            raise ValueError(
+                f"the picture {name!r} of {self.folder / ARCHIVE} unpacks to {size:,} bytes, more than "
+                f"{LARGEST_FILE:,}; make it smaller first"
+            )
+        with open_member(self._archive, self._archive.getinfo(name)) as file:
+            return file.read()
+
+
+def is_inside(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> bool:
+    """Whether a file lies in a folder, with all links followed."""
+    try:
+        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+    except (OSError, ValueError):
+        return False
 
 
 @dataclass(frozen=True)
@@ -158,6 +204,7 @@ def load_captions(
     picture_column: str | None = None,
     caption_column: str | None = None,
     splits: str | Sequence[str] | None = None,
+    pictures_outside: bool = False,
 ) -> dict[str, CaptionRows]:
     """The splits of a data set of pictures and captions.
 
@@ -167,16 +214,17 @@ def load_captions(
         dataset_config: configuration of a Hub data set.
         picture_column, caption_column: names of the two columns, where they are unusual.
         splits: load only these.
+        pictures_outside: rows may name pictures outside the folder (`../x.png`, `/x.png`, or through a link).
 
     Raises:
-        ValueError: no such data, column, language or picture, or no captions at all; rows without one are left out
-            with a warning.
+        ValueError: no such data, column, language or picture, a picture outside the folder, or no captions at all;
+            rows without one are left out with a warning.
     """
     wanted = [splits] if isinstance(splits, str) else None if splits is None else list(splits)
     name = str(dataset)
     folder = get_sample(name).folder if is_sample(name) else Path(dataset)
     if folder.is_dir():
-        store = PictureFolder(folder)
+        store = PictureFolder(folder, pictures_outside)
         found: dict[str, CaptionRows] = {}
         for split, files in split_files_of_folder(folder, None, None).items():
             if wanted is None or split in wanted:
@@ -185,7 +233,7 @@ def load_captions(
         return found
     if name.startswith((".", "/")) or name.count("/") > 1 or not name:
         raise ValueError(f"no such folder: {name!r}; give a folder, an embedded sample or a Hub id")
-    return _from_hub(name, dataset_config, language, picture_column, caption_column, wanted)
+    return _from_hub(name, dataset_config, language, picture_column, caption_column, wanted, pictures_outside)
 
 
 def _from_hub(
@@ -195,6 +243,7 @@ def _from_hub(
     picture_column: str | None,
     caption_column: str | None,
     wanted: list[str] | None,
+    outside: bool,
 ) -> dict[str, CaptionRows]:
     import datasets
 
@@ -210,8 +259,26 @@ def _from_hub(
                 if isinstance(kind, datasets.Image):
                     rows = rows.cast_column(column, datasets.Image(decode=False))
             placed = [(f"row {number} of {split}", row) for number, row in enumerate(rows)]
+            if not outside:
+                refuse_other_files(placed, picture_column)
             found[split] = _rows(placed, None, language, picture_column, caption_column)
     return found
+
+
+def refuse_other_files(placed: list[tuple[str, Mapping[str, Any]]], picture_column: str | None) -> None:
+    """Raise a ValueError if a row of the Hub names a picture on this machine that was not fetched with the data."""
+    from datasets import config
+    from huggingface_hub import constants
+
+    fetched = (config.HF_CACHE_HOME, config.HF_DATASETS_CACHE, constants.HF_HUB_CACHE)
+    for place, row in placed:
+        picture = row[_column(row, picture_column, PICTURE_COLUMNS, "picture", place)]
+        named = picture.get("path") if isinstance(picture, Mapping) and not picture.get("bytes") else picture
+        if isinstance(named, str) and not any(is_inside(named, folder) for folder in fetched):
+            raise ValueError(
+                f"{place} names the file {named!r} of this machine as its picture; if you trust the data, allow it "
+                "with pictures_outside=True (--pictures_outside)"
+            )
 
 
 def _rows(
@@ -233,7 +300,12 @@ def _rows(
         source = row[picture]
         if isinstance(source, Mapping):  # the Hub's undecoded pictures
             source = source.get("bytes") or source.get("path")
-        beside = store is None or store.has_regions(source) or store.has_regions(str(row.get("id")))
+        if not isinstance(source, (str, bytes)) and store is not None:
+            raise ValueError(
+                f"{place}: the picture in column {picture!r} is of type {type(source).__name__}; give a file name"
+            )
+        beside = store is None or isinstance(source, bytes)
+        beside = beside or store.has_regions(source) or store.has_regions(str(row.get("id")))
         if not beside and source not in store:
             raise ValueError(f"{place}: {store.folder} has no picture {source!r}")
         if isinstance(source, (str, bytes)):

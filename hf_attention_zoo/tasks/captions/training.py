@@ -83,6 +83,7 @@ class CaptionTask(TrainingTask):
             dataset_config=data.dataset_config,
             picture_column=data.source_column,
             caption_column=data.target_column,
+            pictures_outside=data.pictures_outside,
         )
         return training_and_validation(splits, data, args, said="pictures")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import zipfile
 from pathlib import Path
@@ -10,8 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
+from torch.utils.data import DataLoader
 
+from hf_attention_zoo.cli.command import main
+from hf_attention_zoo.tasks.captions import rows
 from hf_attention_zoo.tasks.captions.grid_pictures import make_grid_picture, write_grid_pictures
 from hf_attention_zoo.tasks.captions.rows import load_captions
 
@@ -109,3 +114,81 @@ def test_grid_pictures_say_where_their_words_are(tmp_path: Path) -> None:
         assert (pixels[~covered] == 255).all()
     with pytest.raises(ValueError, match="must be a cell for each shape"):
         make_grid_picture(np.random.default_rng(0), cells=1, fewest=2, most=2)
+
+
+@pytest.mark.parametrize("way", ["above", "absolute", "linked file", "linked folder"])
+def test_pictures_outside_the_folder_are_read_only_if_they_are_allowed(tmp_path: Path, way: str) -> None:
+    folder, other = tmp_path / "data", tmp_path / "elsewhere"
+    other.mkdir()
+    Image.new("RGB", (4, 4), "blue").save(other / "private.png")
+    folder.mkdir()
+    (folder / "file.png").symlink_to(other / "private.png")
+    (folder / "inner").symlink_to(other)
+    names = {"above": "../elsewhere/private.png", "absolute": str(other / "private.png")}
+    name = {**names, "linked file": "file.png", "linked folder": "inner/private.png"}[way]
+    folder_of(folder, [{"file_name": name, "caption": "blue"}])
+    with pytest.raises(ValueError, match=r"lies outside .*data; copy it there.*--pictures_outside"):
+        load_captions(folder)
+    allowed = load_captions(folder, pictures_outside=True)["train"]
+    assert allowed.picture(0).getpixel((0, 0)) == (0, 0, 255)
+
+
+def test_a_link_inside_the_folder_is_no_way_out(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, [{"file_name": "two.png", "caption": "red"}], archive=False)
+    (folder / "two.png").symlink_to("one.png")
+    assert load_captions(folder)["train"].picture(0).getpixel((0, 0)) == (255, 0, 0)
+
+
+@pytest.mark.parametrize("name", ["no\0name.png", "a" * 5000, "in", "", 7, ["one.png"], "in\x1b[31m.png"])
+def test_names_that_are_no_file_are_one_error_without_control_characters(
+    tmp_path: Path, name: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = folder_of(tmp_path / "data", [{"file_name": name, "caption": "red"}])
+    with pytest.raises(ValueError, match=r"line 1 of .*(has no picture|is of type)"):
+        load_captions(folder)
+    assert main(["train", "show_attend_tell", "--dataset", str(folder), "--output_dir", str(tmp_path / "run")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.isprintable() and "picture" in line
+
+
+def test_a_picture_of_an_archive_that_unpacks_to_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "LARGEST_FILE", 1 << 20)
+    folder = folder_of(
+        tmp_path, [{"file_name": name, "caption": "red"} for name in ("bomb.png", "in/one.png", "big.png")]
+    )
+    with zipfile.ZipFile(folder / "images.zip", "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bomb.png", bytes(50 << 20))
+    (folder / "big.png").write_bytes(bytes(2 << 20))
+    train = load_captions(folder)["train"]
+    with pytest.raises(ValueError, match=r"'bomb.png' of .*images.zip unpacks to 52,428,800 bytes"):
+        train.picture(0)
+    with pytest.raises(ValueError, match=r"'big.png' has more than"):
+        train.picture(2)
+    assert train.picture(1).size == (4, 4)
+
+
+def test_processes_read_an_archive_each_with_a_file_of_their_own(tmp_path: Path) -> None:
+    names = [f"{number}.png" for number in range(40)]
+    folder = folder_of(tmp_path, [{"file_name": name, "caption": "grey"} for name in names])
+    with zipfile.ZipFile(folder / "images.zip", "w") as archive:
+        for name in names:
+            file = io.BytesIO()
+            Image.effect_noise((64, 64), 40).save(file, "PNG")
+            archive.writestr(name, file.getvalue())
+    train = load_captions(folder)["train"]
+    whole = [np.asarray(picture).sum() for picture in train.pictures()]  # the archive is open before the others start
+    loader = DataLoader(Pixels(train), batch_size=1, num_workers=2, multiprocessing_context="fork")
+    assert [int(value) for _ in range(2) for value in loader] == whole * 2
+
+
+class Pixels(torch.utils.data.Dataset):
+    def __init__(self, found: rows.CaptionRows) -> None:
+        self.found = found
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __getitem__(self, index: int) -> int:
+        return int(np.asarray(self.found.picture(index)).sum())
