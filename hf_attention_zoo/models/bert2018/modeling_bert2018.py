@@ -37,7 +37,7 @@ from transformers.modeling_outputs import (
 )
 from transformers.utils import can_return_tuple
 
-from hf_attention_zoo.losses.classification_loss import classification_loss
+from hf_attention_zoo.losses.classification_loss import classification_loss, label_share
 from hf_attention_zoo.models.bert2018.configuration_bert2018 import BERT2018Config
 from hf_attention_zoo.models.bert2018.layers_bert2018 import (
     BERT2018Embeddings,
@@ -442,7 +442,6 @@ class BERT2018ForPreTraining(WordPrediction):
         if next_sentence_label is not None:
             next_loss = label_loss(self, relation[None], next_sentence_label.view(1, -1), **kwargs)
             if loss is not None and num_items_in_batch is not None:
-                share = (labels != -100).sum() / torch.as_tensor(num_items_in_batch, device=labels.device)
-                next_loss = next_loss * share
+                next_loss = next_loss * label_share(labels, num_items_in_batch)
             loss = next_loss if loss is None else loss + next_loss
         return BERT2018PreTrainingOutput(loss, logits, relation, read.hidden_states, read.attentions)

@@ -29,7 +29,7 @@ from transformers import initialization as init
 from transformers.modeling_outputs import ModelOutput, SequenceClassifierOutput, TokenClassifierOutput
 from transformers.utils import can_return_tuple
 
-from hf_attention_zoo.losses.classification_loss import classification_loss
+from hf_attention_zoo.losses.classification_loss import classification_loss, label_share
 from hf_attention_zoo.losses.sampled_softmax import sampled_cross_entropy
 from hf_attention_zoo.losses.token_loss import IGNORED, labels_outside, summed_cross_entropy
 from hf_attention_zoo.models.elmo.configuration_elmo import ELMoConfig
@@ -280,7 +280,7 @@ class ELMoForPreTraining(ELMoPreTrainedModel):
             sums = [self._summed_loss(side, target) for side, target in zip(sides, targets, strict=True)]
             counts = [(target != IGNORED).sum().clamp(min=1) for target in targets]
             losses = tuple((total / count).detach() for total, count in zip(sums, counts, strict=True))
-            whole = counts if num_items_in_batch is None else [torch.as_tensor(num_items_in_batch)] * 2
+            whole = counts if num_items_in_batch is None else [torch.as_tensor(num_items_in_batch).clamp(min=1)] * 2
             loss = sum(total / count.to(total.device) for total, count in zip(sums, whole, strict=True)) / 2
         if output_logits is None:
             output_logits = labels is None
@@ -372,9 +372,7 @@ class ELMoTaskHead(ELMoPreTrainedModel):
     def penalty(self, labels: Tensor, num_items_in_batch: Tensor | int | None) -> Tensor:
         """lambda |w|^2, or the share of it that the labels are of the whole batch's."""
         penalty = self.config.mix_l2 * sum(mix.scalars.square().sum() for mix in self.model.mixes)
-        if num_items_in_batch is None:
-            return penalty
-        return penalty * (labels != IGNORED).sum() / torch.as_tensor(num_items_in_batch, device=labels.device)
+        return penalty * label_share(labels, num_items_in_batch)
 
 
 class ELMoForSequenceClassification(ELMoTaskHead):

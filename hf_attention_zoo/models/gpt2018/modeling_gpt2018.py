@@ -32,7 +32,7 @@ from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils import can_return_tuple
 from transformers.utils.deprecation import deprecate_kwarg
 
-from hf_attention_zoo.losses.classification_loss import classification_loss
+from hf_attention_zoo.losses.classification_loss import classification_loss, label_share
 from hf_attention_zoo.models.gpt2018.configuration_gpt2018 import GPT2018Config
 from hf_attention_zoo.models.gpt2018.layers_gpt2018 import auxiliary_loss, both_orders, gpt_layer
 from hf_attention_zoo.parts.model_inputs import label_loss
@@ -224,13 +224,6 @@ class TaskHead(GPT2018PreTrainedModel):
             )
         lm_loss = auxiliary_loss(states, input_ids, real, self.model.embed_tokens.weight).mean()
         return loss + weight * share * lm_loss, lm_loss
-
-
-def label_share(labels: Tensor, num_items_in_batch: Tensor | int | None) -> Tensor | float:
-    """The part of a larger batch's labels that these are."""
-    if num_items_in_batch is None:
-        return 1.0
-    return (labels != -100).sum() / torch.as_tensor(num_items_in_batch, device=labels.device)
 
 
 class GPT2018ForSequenceClassification(TaskHead):

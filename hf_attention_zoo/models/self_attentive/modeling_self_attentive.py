@@ -36,7 +36,7 @@ from hf_attention_zoo.attention.structured import (
     StructuredSelfAttention,
     hop_penalty,
 )
-from hf_attention_zoo.losses.classification_loss import classification_loss
+from hf_attention_zoo.losses.classification_loss import classification_loss, label_share
 from hf_attention_zoo.models.self_attentive.configuration_self_attentive import SelfAttentiveConfig
 from hf_attention_zoo.parts.model_inputs import one_of
 from hf_attention_zoo.parts.text_inputs import wanted_outputs
@@ -283,10 +283,8 @@ class SelfAttentiveForSequenceClassification(SelfAttentivePreTrainedModel):
         if labels is not None:
             loss = classification_loss(self, logits, labels, num_items_in_batch=num_items_in_batch, **kwargs)
             penalty, mean_penalty = self.penalties(read.attentions)
-            if num_items_in_batch is not None:
-                items = (labels != -100).sum()
-                mean_penalty = mean_penalty * items / torch.as_tensor(num_items_in_batch, device=items.device)
-            loss = loss + self.config.penalty_coefficient * mean_penalty
+            share = label_share(labels, num_items_in_batch)
+            loss = loss + self.config.penalty_coefficient * mean_penalty * share
         return SelfAttentiveClassifierOutput(
             loss=loss,
             logits=logits,

@@ -218,7 +218,7 @@ def penalties(
     regions = regions.repeat_interleave(rows // regions.shape[0], 0)
     mask = mask.to(alignment.dtype)
     as_code, hard = config.normalisation == "code", config.attention == "hard"
-    coverage = coverage_penalty(alignment, mask, regions.to(alignment.dtype))  # (B)
+    coverage = coverage_penalty(alignment, mask, regions.to(alignment.dtype)) * mask.any(1)  # (B), 0 without a word
     weight = config.coverage_weight * (rows / alignment.shape[-1] if as_code else 1.0)
     counted = coverage.detach() if as_code and hard else coverage
     total = weight * counted.sum()
