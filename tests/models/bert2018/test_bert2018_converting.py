@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from tensor_bundle_writer import write_bundle
+from tensor_bundle_writer import sealed, write_bundle
 from text_models import batch, check_equal
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertForPreTraining, BertModel, BertTokenizer
 
@@ -122,6 +122,61 @@ def test_the_reader_of_checkpoints_gives_every_variable_back(tmp_path: Path) -> 
     (tmp_path / "m.index").write_bytes(b"no index" * 20)
     with pytest.raises(ValueError, match="no index of a TensorFlow checkpoint"):
         read_bundle(tmp_path / "m.index")
+
+
+def damaged(whole: bytes, rng: np.random.Generator, blocks: list[int] | None) -> bytes:
+    """An index with a few bytes changed, cut out or put in; with the sizes of its `blocks`, checksums fit again."""
+    data = bytearray(whole)
+    place, kind = int(rng.integers(len(data) - 48)), int(rng.integers(5))
+    if kind == 0:
+        data[place] ^= 1 << int(rng.integers(8))
+    elif kind == 1:
+        data[place : place + 4] = b"\xff\xff\xff\xff"
+    elif kind == 2:
+        data[place : place + int(rng.integers(1, 9))] = bytes(int(rng.integers(1, 9)))
+    elif kind == 3 and not blocks:
+        del data[place : place + int(rng.integers(1, 200))]
+    else:
+        data[place] = int(rng.integers(256))
+    if not blocks:
+        return bytes(data)
+    table, start = bytearray(), 0
+    for size in blocks:
+        table += sealed(bytes(data[start : start + size]).ljust(size, b"\0"))
+        start += size + 5
+    return bytes(table) + whole[len(table) :]
+
+
+@pytest.mark.parametrize("resealed", [False, True])
+def test_of_400_damaged_indices_each_is_one_error_or_read_as_it_was(tmp_path: Path, resealed: bool) -> None:
+    rng = np.random.default_rng(1)
+    arrays = {f"layer_{i}/kernel": rng.normal(size=(3, i)).astype(np.float32) for i in range(1, 9)}
+    blocks = write_bundle(tmp_path / "m", arrays)
+    whole, refused = (tmp_path / "m.index").read_bytes(), 0
+    for _ in range(200):
+        (tmp_path / "m.index").write_bytes(damaged(whole, rng, blocks if resealed else None))
+        try:
+            found = read_bundle(tmp_path / "m.index")
+        except ValueError as error:
+            assert str(tmp_path) in str(error) or "data file" in str(error)
+            refused += 1
+            continue
+        if not resealed:  # what fits its checksum may say something else
+            assert found.keys() == arrays.keys()
+            assert all(np.array_equal(found[name], array) for name, array in arrays.items())
+    assert refused > 100
+
+
+def test_a_damaged_release_is_one_line_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_bundle(tmp_path / "bert_model.ckpt", {"a/kernel": np.ones((2, 3), np.float32)})
+    (tmp_path / "bert_config.json").write_text(json.dumps(SIZES), encoding="utf-8")
+    (tmp_path / "vocab.txt").write_text("\n".join(PIECES), encoding="utf-8")
+    index = tmp_path / "bert_model.ckpt.index"
+    whole = index.read_bytes()
+    for place in range(0, len(whole) - 48, 7):
+        index.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        assert main(["convert", "--from", "bert", str(tmp_path), str(tmp_path / "out")]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1 and not (tmp_path / "out").exists()
 
 
 def test_a_release_without_heads_becomes_the_body(theirs: BertForPreTraining) -> None:
