@@ -13,7 +13,8 @@ from typing import Any
 
 import wrapt
 
-from hf_attention_zoo.registry import ARCHITECTURES, REGISTERING, get_architecture, list_architectures
+from hf_attention_zoo.auto_classes import REGISTERING
+from hf_attention_zoo.registry import ARCHITECTURES, get_architecture, list_architectures
 
 try:
     __version__ = version("hf_attention_zoo")

@@ -16,7 +16,8 @@ from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING
 
 import hf_attention_zoo
 from hf_attention_zoo import get_architecture, list_architectures
-from hf_attention_zoo.registry import ARCHITECTURES, Architecture, register_architectures
+from hf_attention_zoo.auto_classes import register_architectures
+from hf_attention_zoo.registry import ARCHITECTURES, Architecture
 
 MODELS = Path(hf_attention_zoo.__file__).parent / "models"
 ROWS = list_architectures()
