@@ -156,7 +156,7 @@ def usage(checkpoint: Checkpoint) -> str:
         "## How to use it",
         "",
         "```bash",
-        f"pip install {checkpoint.installed}",
+        "pip install hf_attention_zoo",
         "```",
         "",
         "```python",
@@ -183,6 +183,8 @@ def usage(checkpoint: Checkpoint) -> str:
         lines.append(f"(alignment,) = hf_attention_zoo.align(model, {reader}, [{text}]{options})")
         lines.append('alignment.plot("alignment.png")')
     lines.append("```")
+    targets = ", ".join(f'"{name}"' for name in checkpoint.row.adapter_targets)
+    lines += ["", f"Adapters (LoRA of PEFT) go on these layers: `LoraConfig(target_modules=[{targets}])`."]
     if "auto_map" in checkpoint.config:
         lines += [
             "",

@@ -104,11 +104,6 @@ class Checkpoint:
         return self.card.words_for(self.task)
 
     @property
-    def installed(self) -> str:
-        """What is installed to load the checkpoint: GPT's own pre-tokenisation needs an extra."""
-        return '"hf_attention_zoo[gpt]"' if self.tokenizer.get("text_packages") else "hf_attention_zoo"
-
-    @property
     def data(self) -> dict[str, Any]:
         """What the evaluation says about its data set."""
         return self.metrics.get("dataset", {})

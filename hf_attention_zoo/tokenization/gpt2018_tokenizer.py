@@ -11,22 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors
-from transformers.utils import logging
 
-from hf_attention_zoo.tokenization.old_text_rules import missing_packages, original_words, piece_spans, plain_words
+from hf_attention_zoo.tokenization.old_text_rules import original_words, piece_spans, plain_words
 from hf_attention_zoo.tokenization.own_backend import OwnBackend
 from hf_attention_zoo.tokenization.special_tokens import BYTE_PAIR_TOKENS, TASK_TOKENS
 from hf_attention_zoo.tokenization.surfaces import composed, composed_spans, span_through
 from hf_attention_zoo.tokenization.training_texts import check_vocab_size, checked_texts
 
-logger = logging.get_logger(__name__)
-
 WORD_END = "</w>"
 _SEPARATOR = "\u2002"  # stands between words on their way to the backend; line ends are words and must stay
-PLAIN_RULES = (
-    "ftfy and spaCy cut the words in the paper; without them ({missing} missing) words are cut by simpler rules, and "
-    "ids are others than theirs. For the original rules: pip install 'hf_attention_zoo[gpt]'"
-)
 
 
 def _backend(vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> Tokenizer:
@@ -35,20 +28,6 @@ def _backend(vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> Token
     backend.pre_tokenizer = pre_tokenizers.Split(Regex(f"[{_SEPARATOR} ]+"), behavior="removed")
     backend.decoder = decoders.BPEDecoder(suffix=WORD_END)
     return backend
-
-
-def chosen_rules(text_packages: bool | None) -> bool:
-    """Whether words are cut by ftfy and spaCy: as asked, else where both are installed, with a warning if not.
-
-    Raises:
-        ValueError: they are asked for and missing.
-    """
-    missing = missing_packages()
-    if text_packages is None and missing:
-        logger.warning(PLAIN_RULES.format(missing=" and ".join(missing)))
-    if text_packages and missing:
-        raise ValueError(f"text_packages=True, but {PLAIN_RULES.format(missing=' and '.join(missing))}")
-    return not missing if text_packages is None else text_packages
 
 
 class GPT2018Tokenizer(OwnBackend):
@@ -63,11 +42,9 @@ class GPT2018Tokenizer(OwnBackend):
     ```
 
     Args:
-        text_packages: whether ftfy and spaCy cut the words, as trained.
+        text_packages: whether words are cut as by the authors' packages, ftfy and spaCy, as trained. Neither is needed
+            beside this package (`old_text_rules.py`).
         task_format: whether texts are written in the formats of fine-tuning (Section 3.3).
-
-    Raises:
-        ValueError: it was trained with ftfy and spaCy, and they are not installed.
     """
 
     own_tokens = BYTE_PAIR_TOKENS
@@ -75,12 +52,6 @@ class GPT2018Tokenizer(OwnBackend):
     padding_side = "right"
 
     def __init__(self, *args: Any, text_packages: bool = False, task_format: bool = False, **kwargs: Any) -> None:
-        missing = missing_packages() if text_packages else []
-        if missing:
-            raise ValueError(
-                f"this tokenizer cuts words with ftfy and spaCy, but {' and '.join(missing)} cannot be found, and "
-                "other rules would give other ids: pip install 'hf_attention_zoo[gpt]'"
-            )
         self.text_packages, self.task_format = text_packages, task_format
         super().__init__(*args, text_packages=text_packages, task_format=task_format, **kwargs)
         self._symbols = self._any_symbol()
@@ -91,7 +62,7 @@ class GPT2018Tokenizer(OwnBackend):
         texts: Iterable[str] | Iterable[list[str]],
         *,
         vocab_size: int = 40_478,
-        text_packages: bool | None = None,
+        text_packages: bool = True,
         min_frequency: int = 2,
         alphabet_size: int | None = None,
         task_format: bool = False,
@@ -104,20 +75,18 @@ class GPT2018Tokenizer(OwnBackend):
         Args:
             texts: strings, or lists of strings.
             vocab_size: rows, the five special symbols included; a small text may give fewer: `len(tok)` tells.
-            text_packages: cut words with ftfy and spaCy; if not given, where they are installed, and a warning says
-                so where they are not.
+            text_packages: cut words as ftfy and spaCy do, or by simpler rules.
             min_frequency: how often a pair must occur to be merged.
             alphabet_size: keep only so many characters; others become `<unk>`.
             task_format: see `use_task_format`.
             model_max_length: where `truncation=True` cuts.
 
         Raises:
-            ValueError: a value of the wrong type or range, texts without text, or packages that are missing.
+            ValueError: a value of the wrong type or range, or texts without text.
         """
         from hf_attention_zoo.tokenization.piece_training import learn_pieces
 
         check_vocab_size(vocab_size)
-        text_packages = chosen_rules(text_packages)
         specials = [*BYTE_PAIR_TOKENS.values(), *TASK_TOKENS.values()]
         cut = original_words if text_packages else plain_words
         vocabulary, merges = learn_pieces(
@@ -140,7 +109,7 @@ class GPT2018Tokenizer(OwnBackend):
         vocabulary: str | os.PathLike[str],
         merges: str | os.PathLike[str],
         *,
-        text_packages: bool | None = None,
+        text_packages: bool = True,
         model_max_length: int = 512,
     ) -> "GPT2018Tokenizer":
         """The tokenizer of the release's `encoder_bpe_40000.json` and `vocab_40000.bpe`.
@@ -148,7 +117,7 @@ class GPT2018Tokenizer(OwnBackend):
         It has no symbols for tasks and no pad: `add_task_symbols` adds them.
 
         Raises:
-            ValueError: a file is missing, or packages are.
+            ValueError: a file is missing.
         """
         for path in (vocabulary, merges):
             if not Path(path).is_file():
@@ -164,11 +133,10 @@ class GPT2018Tokenizer(OwnBackend):
         pieces: dict[str, int],
         merges: list[tuple[str, str]],
         *,
-        text_packages: bool | None = None,
+        text_packages: bool = True,
         model_max_length: int = 512,
     ) -> "GPT2018Tokenizer":
         """As `from_release`, from the contents of the files: pieces with their ids, merges in their order."""
-        text_packages = chosen_rules(text_packages)
         backend = _backend(pieces, merges)
         backend.add_special_tokens([BYTE_PAIR_TOKENS["unk_token"]])
         return cls(

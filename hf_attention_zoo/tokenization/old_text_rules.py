@@ -1,20 +1,19 @@
 """How GPT's authors cut text into words before byte pairs (Radford et al. 2018; their text_utils.py).
 
 Two packages did most of it: ftfy mends broken characters, spaCy's English rules cut words (`don't` into `do` and
-`n't`, a full stop from the last word). Where they are not installed, `plain_words` cuts at white space and at the
-authors' list of marks, and at any other mark that stands at the end of a word. The two give different ids, so that a
-tokenizer remembers which of them it was trained with.
+`n't`, a full stop from the last word). ftfy is small and is installed with this package; spaCy is large, and its rules
+are kept in `english_rules.py`. `plain_words` cuts at white space and at the authors' list of marks, and at any other
+mark that stands at the end of a word. The two give different ids, so that a tokenizer remembers which of them it was
+trained with.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Iterable
-from functools import cache
-from typing import Any
 
-PACKAGES = ("ftfy", "spacy")
+from hf_attention_zoo.tokenization.english_words import english_words
+
 UNIFIED = {"—": "-", "–": "-", "―": "-", "…": "...", "´": "'"}
 # Runs of one of these marks stand alone.
 RUNS = r"-+|~+|!+|\"+|;+|\?+|\++|,+|\)+|\(+|\\+|/+|\*+|\[+|\]+|\}+|\{+|\|+|_+"
@@ -22,11 +21,6 @@ _RUN = re.compile(f"({RUNS})")
 _LINE_END = re.compile(r"\s*\n\s*")
 _SPACES = re.compile(r"[^\S\n]+")
 _END_MARKS = re.compile(r"(?<=\w)([.:'’”»%…]+)(?=\s|$)|(?<!\S)(['‘“«$£€#@&:.]+)(?=\w)")
-
-
-def missing_packages() -> list[str]:
-    """Those of ftfy and spaCy that are not installed."""
-    return [name for name in PACKAGES if importlib.util.find_spec(name) is None]
 
 
 def standardised(text: str) -> str:
@@ -38,21 +32,11 @@ def standardised(text: str) -> str:
     return _SPACES.sub(" ", text).strip()
 
 
-@cache
-def _english() -> Any:
-    import spacy
-
-    return spacy.blank("en")
-
-
 def original_words(text: str) -> list[str]:
-    """Lower-cased words as the authors had them, by ftfy and spaCy."""
+    """Lower-cased words as the authors had them, by ftfy and spaCy's rules."""
     import ftfy
 
-    tokens = _english().tokenizer(standardised(ftfy.fix_text(text)))
-    return [
-        "\n" if token.is_space else token.text.lower() for token in tokens if not token.is_space or "\n" in token.text
-    ]
+    return [word.lower() for word in english_words(standardised(ftfy.fix_text(text)))]
 
 
 def plain_words(text: str) -> list[str]:

@@ -1,7 +1,11 @@
 """The folders under model_cards/: small, in half precision, and with the card that their files give today."""
 
 import json
+import re
+import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -9,9 +13,11 @@ from safetensors.torch import load_file
 
 from hf_attention_zoo import get_architecture
 from hf_attention_zoo.hub.cards import build_card
-from hf_attention_zoo.hub.checkpoint_facts import Checkpoint
 
-FOLDERS = sorted(path.parent for path in (Path(__file__).parents[2] / "model_cards").glob("*/config.json"))
+REPOSITORY = Path(__file__).parents[2]
+FOLDERS = sorted(path.parent for path in (REPOSITORY / "model_cards").glob("*/config.json"))
+# Packages that are imported under another name.
+MODULES = {"scikit-learn": "sklearn"}
 MEGABYTES = 1e6
 
 
@@ -47,8 +53,34 @@ def test_a_folder_has_what_goes_to_the_hub(folder: Path) -> None:
     assert not {name for name in names if name.endswith((".bin", ".pt", ".pkl"))}
 
 
-def test_a_card_installs_what_loading_needs() -> None:
-    installed = {folder.name: Checkpoint(folder).installed for folder in FOLDERS}
-    assert installed["gpt2018-small-debian"] == '"hf_attention_zoo[gpt]"'
-    assert installed["bert2018-small-debian"] == "hf_attention_zoo"
-    assert "pip install " + installed["gpt2018-small-debian"] in build_card(FOLDERS[0].parent / "gpt2018-small-debian")
+@pytest.fixture
+def base_install_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What only extras install cannot be imported."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {name: lines for name, lines in project["optional-dependencies"].items() if name not in ("test", "dev")}
+    wanted = ["spacy", *(line for lines in extras.values() for line in lines)]
+    base = {re.split(r"[^\w-]", line)[0] for line in project["dependencies"]}
+    for name in {re.split(r"[^\w-]", line)[0] for line in wanted} - base:
+        monkeypatch.setitem(sys.modules, MODULES.get(name, name.replace("-", "_")), None)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_python_of_a_card_runs_as_printed(
+    folder: Path, base_install_alone: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (folder / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) >= 2
+    (tmp_path / folder.name).symlink_to(folder, target_is_directory=True)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, folder.name, "exec"), names)
+    assert capsys.readouterr().out.strip()
+    assert (tmp_path / "alignment.png").is_file() == any("alignment.plot" in block for block in blocks)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_card_names_the_layers_to_adapt(folder: Path) -> None:
+    row = get_architecture(json.loads((folder / "config.json").read_text())["model_type"])
+    named = ", ".join(f'"{name}"' for name in row.adapter_targets)
+    assert f"LoraConfig(target_modules=[{named}])" in (folder / "README.md").read_text(encoding="utf-8")

@@ -1,19 +1,22 @@
 """GPT's byte pairs: words with and without the text packages, task formats, the release's files, saving."""
 
 import json
-import logging
+import random
+import sys
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
 from datasets.fingerprint import Hasher
 from transformers import AutoTokenizer
-from transformers.utils import logging as transformers_logging
 
 from hf_attention_zoo import GPT2018Config, GPT2018ForCausalLM, GPT2018Tokenizer
-from hf_attention_zoo.tokenization import gpt2018_tokenizer, old_text_rules
-from hf_attention_zoo.tokenization.old_text_rules import missing_packages, original_words, plain_words
+from hf_attention_zoo.tasks.labels.rows import load_labelled
+from hf_attention_zoo.tokenization import english_words
+from hf_attention_zoo.tokenization.old_text_rules import original_words, plain_words, standardised
 
 TEXTS = [
     "A white dog runs fast.",
@@ -21,7 +24,6 @@ TEXTS = [
     'He said: "I don\'t know" -- so what?\nNew line',
     "lower low lowest",
 ] * 4
-needs_packages = pytest.mark.skipif(bool(missing_packages()), reason="ftfy and spaCy are not installed")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +39,6 @@ def test_dashes_dots_and_runs_of_marks_are_words_and_so_is_a_line_end() -> None:
     assert plain_words("") == plain_words(" \t ") == []
 
 
-@needs_packages
 def test_the_packages_cut_words_as_the_authors_had_them() -> None:
     assert original_words("I don't know--he said…\nOK.") == [
         "i", "do", "n't", "know", "--", "he", "said", "...", "\n", "ok", ".",
@@ -145,7 +146,6 @@ def test_offsets_point_at_the_characters_of_the_text(tok: GPT2018Tokenizer, form
         assert all(letter.isspace() for place, letter in enumerate(text) if place not in shown)
 
 
-@needs_packages
 def test_offsets_in_a_mended_text_are_refused() -> None:
     tok = GPT2018Tokenizer.train(TEXTS, vocab_size=200, text_packages=True)
     text = "I don't know…"
@@ -156,25 +156,37 @@ def test_offsets_in_a_mended_text_are_refused() -> None:
     assert tok("sch\u00c3\u00b6n")["input_ids"]
 
 
-def test_missing_packages_are_announced_and_never_replaced_in_silence(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(gpt2018_tokenizer, "missing_packages", lambda: ["spacy"])
-    transformers_logging.enable_propagation()
-    with caplog.at_level(logging.WARNING):
-        tok = GPT2018Tokenizer.train(TEXTS, vocab_size=200)
-    transformers_logging.disable_propagation()
-    assert not tok.text_packages and "spacy missing" in caplog.text and "hf_attention_zoo[gpt]" in caplog.text
-    with pytest.raises(ValueError, match=r"text_packages=True.*spacy missing"):
-        GPT2018Tokenizer.train(TEXTS, vocab_size=200, text_packages=True)
-    monkeypatch.setattr(gpt2018_tokenizer, "missing_packages", lambda: [])
-    other = GPT2018Tokenizer(tokenizer_object=tok._tokenizer, text_packages=True)
-    other.save_pretrained(tmp_path)
-    monkeypatch.setattr(gpt2018_tokenizer, "missing_packages", lambda: ["ftfy", "spacy"])
-    with pytest.raises(ValueError, match="ftfy and spacy cannot be found"):
-        AutoTokenizer.from_pretrained(tmp_path)
+def test_the_kept_rules_are_those_of_spacy(load_script: Callable[[str], ModuleType]) -> None:
+    spacy = pytest.importorskip("spacy", reason="the rules were copied from it")
+    kept, made = english_words.rules(), load_script("build_english_rules").rules_of_spacy()
+    if spacy.__version__ == "3.8.18":  # others may have other rules, and ids must not follow them
+        assert [pattern.pattern for pattern in made[:4]] == [pattern.pattern for pattern in kept[:4]]
+        assert made.exceptions == kept.exceptions
 
 
-def test_the_packages_are_looked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(old_text_rules, "PACKAGES", ("json", "no_such_package_at_all"))
-    assert missing_packages() == ["no_such_package_at_all"]
+def test_words_are_cut_as_spacy_cuts_them() -> None:
+    """The same rules in both, on texts of the samples and on nonsense of marks and exceptions."""
+    spacy = pytest.importorskip("spacy", reason="what is compared with")
+    kept, cut = english_words.rules(), spacy.blank("en").tokenizer
+    cut.prefix_search, cut.suffix_search = kept.prefix.search, kept.suffix.search
+    cut.infix_finditer, cut.url_match = kept.infix.finditer, kept.url.match
+    cut.rules = {text: [{"ORTH": part} for part in parts] for text, parts in kept.exceptions.items()}
+    drawn = random.Random(0)
+    letters = [
+        *"ab A1.,;:'\"-/()[]{}!?$%&*+=<>@#_^~`|\\\n \u2026\u2014\u2019\u201c\u201d\u20ac\u00b0\u00b5\uac00\u00e9",
+        *kept.exceptions,
+    ]
+    texts = ["".join(drawn.choices(letters, k=drawn.randint(1, 25))) for _ in range(1500)]
+    texts += [row["text"] for row in load_labelled("sent_vader")[0]["test"]][:300]
+    for text in map(standardised, texts):
+        wanted = ["\n" if word.is_space else word.text for word in cut(text) if not word.is_space or "\n" in word.text]
+        assert english_words.english_words(text) == wanted, text
+
+
+def test_no_package_but_the_base_ones_is_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    tok = GPT2018Tokenizer.train(TEXTS, vocab_size=200)
+    assert tok.text_packages
+    tok.save_pretrained(tmp_path)
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    assert AutoTokenizer.from_pretrained(tmp_path)(TEXTS[2])["input_ids"] == tok(TEXTS[2])["input_ids"]
+    assert original_words("I don't know: e.g. 3.5km.") == ["i", "do", "n't", "know", ":", "e.g.", "3.5", "km", "."]

@@ -29,7 +29,7 @@ from transformers.cache_utils import Cache, DynamicCache
 from transformers.masking_utils import create_causal_mask
 from transformers.modeling_outputs import BaseModelOutputWithPast, CausalLMOutputWithPast, ModelOutput
 from transformers.modeling_utils import slice_logits_to_keep
-from transformers.utils import can_return_tuple
+from transformers.utils import can_return_tuple, logging
 from transformers.utils.deprecation import deprecate_kwarg
 
 from hf_attention_zoo.losses.classification_loss import classification_loss, label_share
@@ -47,6 +47,8 @@ from hf_attention_zoo.parts.text_inputs import (
     wanted_outputs,
 )
 from hf_attention_zoo.parts.token_table import token_table
+
+logger = logging.get_logger(__name__)
 
 
 @dataclass
@@ -331,6 +333,27 @@ class GPT2018ForCausalLM(GPT2018PreTrainedModel, GenerationMixin):
         self.model = GPT2018Model(config)
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
         self.post_init()
+
+    def _prepare_generated_length(self, generation_config: Any, **lengths: Any) -> Any:
+        """As for any model, and no further than there are positions.
+
+        Raises:
+            ValueError: the prompt takes all of them.
+        """
+        prepared = super()._prepare_generated_length(generation_config, **lengths)
+        ids, limit = lengths["input_ids_length"], self.config.max_position_embeddings
+        prompt = lengths["inputs_tensor"].shape[1]  # ids, or vectors in their place
+        if prompt >= limit:
+            raise ValueError(
+                f"the prompt has {prompt} tokens and the model {limit} positions: nothing can be written behind it; "
+                f"cut it to {limit - 1} tokens or fewer"
+            )
+        most = ids + limit - prompt
+        if prepared.max_length > most:
+            logger.warning_once(f"texts end after {limit} tokens, prompt included: the model has no more positions")
+            prepared.max_length = most
+            prepared.min_length = min(prepared.min_length or 0, most)
+        return prepared
 
     @can_return_tuple
     @deprecate_kwarg("past_key_values", "5.40.0", new_name="cache")

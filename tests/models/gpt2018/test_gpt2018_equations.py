@@ -259,3 +259,20 @@ def test_a_new_model_knows_nothing_and_its_states_are_normed() -> None:
     check_equal(states.mean(-1), torch.zeros(8, 30), tolerance=1e-5)
     check_equal(states.var(-1, unbiased=False), torch.ones(8, 30), tolerance=1e-3)
     assert model.lm_head.weight is model.model.embed_tokens.weight
+
+
+def test_a_text_ends_where_the_positions_end() -> None:
+    """Whatever number of tokens is asked for: `pipeline("text-generation")` asks for 256."""
+    torch.manual_seed(0)
+    row = get_architecture("gpt2018")
+    fields = {**row.tiny_config().to_diff_dict(), "max_position_embeddings": 20}
+    model = row.model_classes["AutoModelForCausalLM"](row.config_class(**fields)).eval()
+    prompt = torch.randint(5, 40, (2, 7))
+    for settings in ({"max_new_tokens": 256}, {"max_length": 500}, {"max_new_tokens": 30, "num_beams": 2}):
+        assert model.generate(prompt, do_sample=False, **settings).shape == (2, 20)
+    vectors = model.get_input_embeddings()(prompt).detach()
+    assert model.generate(inputs_embeds=vectors, max_new_tokens=256, do_sample=False).shape == (2, 13)
+    assert model.generate(prompt, max_new_tokens=3).shape == (2, 10)
+    with pytest.raises(ValueError, match="25 tokens and the model 20 positions.*cut it to 19 tokens or fewer"):
+        model.generate(torch.randint(5, 40, (1, 25)))
+    assert model.generate(torch.randint(5, 40, (1, 19)), max_new_tokens=5).shape == (1, 20)
