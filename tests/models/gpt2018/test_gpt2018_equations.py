@@ -15,6 +15,7 @@ from hf_attention_zoo import (
     GPT2018ForMultipleChoice,
     GPT2018ForSequenceClassification,
     GPT2018Model,
+    get_architecture,
 )
 from hf_attention_zoo.models.gpt2018.convert_gpt2018 import from_transformers, to_transformers
 
@@ -273,6 +274,6 @@ def test_a_text_ends_where_the_positions_end() -> None:
     vectors = model.get_input_embeddings()(prompt).detach()
     assert model.generate(inputs_embeds=vectors, max_new_tokens=256, do_sample=False).shape == (2, 13)
     assert model.generate(prompt, max_new_tokens=3).shape == (2, 10)
-    with pytest.raises(ValueError, match="25 tokens and the model 20 positions.*cut it to 19 tokens or fewer"):
+    with pytest.raises(ValueError, match=r"25 tokens and the model 20 positions.*cut it to 19 tokens or fewer"):
         model.generate(torch.randint(5, 40, (1, 25)))
     assert model.generate(torch.randint(5, 40, (1, 19)), max_new_tokens=5).shape == (1, 20)
