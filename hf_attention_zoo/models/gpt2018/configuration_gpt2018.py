@@ -43,6 +43,7 @@ class GPT2018Config(PreTrainedConfig):
     """
 
     model_type = "gpt2018"
+    auto_map = {}  # no code of its own on the Hub; TRL looks there for the class of a model
     keys_to_ignore_at_inference = [*INNER_OUTPUTS, "lm_loss"]
 
     vocab_size: int = 40_478

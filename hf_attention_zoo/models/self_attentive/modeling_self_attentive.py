@@ -40,6 +40,7 @@ from hf_attention_zoo.losses.classification_loss import classification_loss, lab
 from hf_attention_zoo.models.self_attentive.configuration_self_attentive import SelfAttentiveConfig
 from hf_attention_zoo.parts.model_inputs import one_of
 from hf_attention_zoo.parts.text_inputs import wanted_outputs
+from hf_attention_zoo.parts.text_vectors import TextVectors
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional_lstm import BidirectionalLSTM, DirectedLSTM
 
@@ -55,12 +56,14 @@ class SelfAttentiveModelOutput(ModelOutput):
         second_hidden_state: M (B, R, U) of the second text, in a model of pairs.
         hidden_states: embedded words (B, S, E) and states H (B, S, U), zero at pads.
         attentions: A of each text, (B, R, 1, S): hops in the place of heads, zero outside the text.
+        pooler_output: vec(M) (B, R U) of the only text or of the first one, one row of M after the other.
     """
 
     last_hidden_state: Tensor | None = None
     second_hidden_state: Tensor | None = None
     hidden_states: tuple[Tensor, ...] | None = None
     attentions: tuple[Tensor, ...] | None = None
+    pooler_output: Tensor | None = None
 
 
 @dataclass
@@ -81,7 +84,7 @@ class SelfAttentiveClassifierOutput(ModelOutput):
     attentions: tuple[Tensor, ...] | None = None
 
 
-class SelfAttentivePreTrainedModel(PreTrainedModel):
+class SelfAttentivePreTrainedModel(TextVectors, PreTrainedModel):
     """Initialisation, which the paper leaves open, and what transformers needs to know."""
 
     config: SelfAttentiveConfig
@@ -158,6 +161,7 @@ class SelfAttentiveModel(SelfAttentivePreTrainedModel):
             second_hidden_state=matrices[1] if len(matrices) > 1 else None,
             hidden_states=(embedded, states) if output_hidden_states else None,
             attentions=tuple(annotations) if output_attentions else None,
+            pooler_output=matrices[0].flatten(1),
         )
 
     def text_masks(
