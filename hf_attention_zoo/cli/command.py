@@ -18,6 +18,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("hf_attention_zoo.tasks.evaluate", "score a saved model on a split"),
     "translate": ("hf_attention_zoo.cli.translate_text", "translate a text, a file or standard input"),
     "align": ("hf_attention_zoo.cli.align_text", "draw which source words each target word attends to"),
+    "lineage": ("hf_attention_zoo.cli.follow_sentence", "show one sentence in every translator, oldest first"),
+    "demo": ("hf_attention_zoo.cli.open_demo", "the same live in a browser, for any sentence and model"),
     "word-weights": ("hf_attention_zoo.cli.word_weights_by_label", "show the attention to a word, label by label"),
     "sentence-vectors": ("hf_attention_zoo.cli.draw_sentences", "draw sentences in the plane of their vectors"),
     "neighbours": ("hf_attention_zoo.cli.nearest_words", "show the nearest words of a word in its contexts"),

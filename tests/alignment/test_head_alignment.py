@@ -150,6 +150,8 @@ def test_the_columns_are_drawn_with_a_line_for_every_weight_that_is_seen(tmp_pat
 def test_the_page_has_every_line_and_nothing_unescaped(tmp_path: Path) -> None:
     page = sample().to_html(tmp_path / "heads.html")
     assert page == (tmp_path / "heads.html").read_text(encoding="utf-8")
+    assert sample()._repr_html_() in page
+    page = sample()._repr_html_()
     assert page.count("<line") == 7 and "y&lt;" in page and "y<<" not in page and "<script" not in page
 
 

@@ -93,13 +93,14 @@ def test_a_page_holds_the_text_as_written_escaped_and_nothing_from_elsewhere(
     (one,) = align(build(), tokenizer, TEXTS[0])
     page = one.to_html(tmp_path / "a" / "page.html")
     assert (tmp_path / "a" / "page.html").read_text(encoding="utf-8") == page
+    assert one._repr_html_() in page
+    page = one._repr_html_()
     assert "<b>barks" not in page and not re.search(r"<script|https?:|src=|href=", page)
     shown = re.findall(r"<div class='text'>(.*?)</div>", page)
     assert len(shown) == 1 + 4  # all hops together, then each
     assert {unescape(re.sub(r"<[^>]*>", "", line)) for line in shown} == {TEXTS[0]}
     weights = [float(found) for found in re.findall(r"title='([\d.]+)'", shown[0])]
     np.testing.assert_allclose(weights, one.summed, atol=5e-5)
-    assert one._repr_html_() in page
 
 
 def test_a_picture_has_words_and_a_heat_map_of_the_hops(tokenizer: TextTokenizer, tmp_path: Path) -> None:

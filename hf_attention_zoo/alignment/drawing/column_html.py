@@ -1,9 +1,11 @@
-"""Two columns of tokens joined by lines, as a page without script: one picture in SVG, every character escaped."""
+"""Two columns of tokens joined by lines: one picture in SVG without script for a notebook, and a page."""
 
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from hf_attention_zoo.alignment.drawing.result_page import numbers, result_page
 
 if TYPE_CHECKING:
     from hf_attention_zoo.alignment.results.head_alignment import HeadAlignment
@@ -11,8 +13,8 @@ if TYPE_CHECKING:
 HEIGHT, COLUMN, GAP = 22, 190, 260
 LEAST_WEIGHT = 0.02
 _STYLE = (
-    "body{font-family:system-ui,sans-serif;font-size:13px;color:#111;background:#fff}"
-    "line{stroke-width:2}line:hover{stroke-opacity:1!important;stroke-width:4}"
+    ".zoo-heads{font-family:system-ui,sans-serif;font-size:13px;color:#111;background:#fff}"
+    ".zoo-heads line{stroke-width:2}.zoo-heads line:hover{stroke-opacity:1!important;stroke-width:4}"
 )
 
 
@@ -21,8 +23,8 @@ def colour_of(order: int) -> str:
     return f"hsl({order * 137.5 % 360:.0f},65%,45%)"
 
 
-def columns_page(attention: HeadAlignment) -> str:
-    """The whole page: a line from every attending token to every token it attends to, coloured by head."""
+def columns_fragment(attention: HeadAlignment) -> str:
+    """One picture without script: a line from every attending token to every token it attends to, coloured by head."""
     left, right = attention.target_tokens, attention.source_tokens
     height = HEIGHT * (max(len(left), len(right)) + 1)
     parts = []
@@ -47,11 +49,38 @@ def columns_page(attention: HeadAlignment) -> str:
     )
     title = escape(f"{attention.kind} attention, layer {attention.layer}: {attention.source_text}")
     return (
-        f"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>{title}</title><style>{_STYLE}</style></head>"
-        f"<body><div>{title}</div><div>{legend}</div>"
-        f"<svg width='{2 * COLUMN + GAP}' height='{height}' xmlns='http://www.w3.org/2000/svg'>{''.join(parts)}</svg>"
-        "</body></html>\n"
+        f"<div class='zoo-heads'><style>{_STYLE}</style><div>{title}</div><div>{legend}</div>"
+        f"<svg width='{2 * COLUMN + GAP}' height='{height}'>{''.join(parts)}</svg>"
+        "</div>"
     )
+
+
+def columns_page(attention: HeadAlignment) -> str:
+    """A whole page: the heads one by one or together, each token with what it looks at."""
+    stop = {
+        "view": "translation",
+        "title": attention.source_text or attention.kind,
+        "said": attention.target_text,
+        "source": list(attention.source_tokens),
+        "target": list(attention.target_tokens),
+        "maps": head_maps(attention),
+    }
+    return result_page(attention.source_text or "Attention", [stop], plain=columns_fragment(attention))
+
+
+def head_maps(layer: HeadAlignment) -> list[dict[str, Any]]:
+    """The heads of one layer as the page has them."""
+    return [
+        {
+            "kind": layer.kind,
+            "layer": layer.layer,
+            "head": number,
+            "rows": list(layer.target_tokens),
+            "columns": list(layer.source_tokens),
+            "weights": numbers(weights),
+        }
+        for number, weights in zip(layer.heads, layer.weights, strict=True)
+    ]
 
 
 def _middle(place: int) -> int:

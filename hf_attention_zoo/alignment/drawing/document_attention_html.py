@@ -1,9 +1,12 @@
-"""A document's attention as HTML: no script, nothing loaded from elsewhere, every character of the texts escaped."""
+"""A document's attention as HTML: without script for a notebook, and a page; nothing is loaded from elsewhere."""
 
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from hf_attention_zoo.alignment.drawing.result_page import numbers, result_page
 
 if TYPE_CHECKING:
     from hf_attention_zoo.alignment.results.document_attention import DocumentAttention
@@ -19,8 +22,7 @@ _STYLE = """
 
 def document_fragment(document: "DocumentAttention") -> str:
     """The document as a <div> with its own style, for a notebook or for placing in a page."""
-    best = sorted(document.scores.items(), key=lambda entry: -entry[1])[:3]
-    scores = " · ".join(f"{escape(label)} {score:.3f}" for label, score in best)
+    scores = escape(_best(document.scores))
     reds = colour_shares([document.sentence_weights])[0]
     blues = colour_shares(document.word_strengths())
     lines = []
@@ -42,10 +44,22 @@ def document_fragment(document: "DocumentAttention") -> str:
 
 def document_page(document: "DocumentAttention") -> str:
     """A whole page around the document."""
-    return (
-        f"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>{escape(document.label)}</title></head>"
-        f"<body>{document_fragment(document)}</body></html>\n"
-    )
+    rows = zip(document.sentences, document.word_strengths(), document.sentence_weights, strict=True)
+    stop = {
+        "view": "document",
+        "title": document.label,
+        "said": _best(document.scores),
+        "sentences": [
+            {"words": list(words), "weights": numbers(weights), "weight": numbers(share)}
+            for words, weights, share in rows
+        ],
+    }
+    return result_page(document.label, [stop], plain=document_fragment(document))
+
+
+def _best(scores: Mapping[str, float]) -> str:
+    best = sorted(scores.items(), key=lambda entry: -entry[1])[:3]
+    return " · ".join(f"{label} {score:.3f}" for label, score in best)
 
 
 def colour_shares(weights: list[np.ndarray]) -> list[np.ndarray]:

@@ -1,9 +1,11 @@
-"""The hops over a text as HTML: no script, nothing loaded from elsewhere, every character of the texts escaped."""
+"""The hops over a text as HTML: without script for a notebook, and a page; nothing is loaded from elsewhere."""
 
 from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from hf_attention_zoo.alignment.drawing.result_page import numbers, result_page
 
 if TYPE_CHECKING:
     from hf_attention_zoo.alignment.results.hop_attention import AttendedText, HopAttention
@@ -35,11 +37,16 @@ def hops_fragment(attention: "HopAttention") -> str:
 
 def hops_page(attention: "HopAttention") -> str:
     """A whole page around the texts."""
-    title = escape(attention.label or attention.texts[0].text or "Attention")
-    return (
-        f"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>{title}</title></head>"
-        f"<body>{hops_fragment(attention)}</body></html>\n"
-    )
+    title = attention.label or attention.texts[0].text or "Attention"
+    stop = {
+        "view": "hops",
+        "title": title,
+        "texts": [
+            {"tokens": list(one.tokens), "summed": numbers(one.summed), "hops": numbers(one.weights)}
+            for one in attention.texts
+        ],
+    }
+    return result_page(title, [stop], plain=hops_fragment(attention))
 
 
 def _coloured(one: "AttendedText", weights: np.ndarray) -> str:

@@ -1,7 +1,9 @@
-"""An alignment as HTML: one table, no script, nothing loaded from elsewhere, every character of the texts escaped."""
+"""An alignment as HTML: a table without script for a notebook, and a page; nothing is loaded from elsewhere."""
 
 from html import escape
 from typing import TYPE_CHECKING
+
+from hf_attention_zoo.alignment.drawing.result_page import numbers, result_page
 
 if TYPE_CHECKING:
     from hf_attention_zoo.alignment.results.aligned import Alignment
@@ -40,12 +42,28 @@ def alignment_fragment(alignment: "Alignment") -> str:
 
 
 def alignment_page(alignment: "Alignment") -> str:
-    """A whole page around the matrix."""
-    title = escape(alignment.source_text or "Alignment")
-    return (
-        f"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>{title}</title></head>"
-        f"<body>{alignment_fragment(alignment)}</body></html>\n"
-    )
+    """A whole page: the words in the order in which they were written, each with what it looks at."""
+    title = alignment.source_text or "Alignment"
+    stop = {
+        "view": "translation",
+        "title": title,
+        "said": alignment.target_text,
+        "source": list(alignment.source_tokens),
+        "target": list(alignment.target_tokens),
+        "maps": [
+            {
+                "kind": "cross",
+                "layer": 0,
+                "head": 0,
+                "rows": list(alignment.target_tokens),
+                "columns": list(alignment.source_tokens),
+                "weights": numbers(alignment.weights),
+            }
+        ]
+        if alignment.target_tokens and alignment.source_tokens
+        else [],
+    }
+    return result_page(title, [stop], plain=alignment_fragment(alignment))
 
 
 def _grey(weight: float) -> str:

@@ -1,9 +1,10 @@
-"""A caption's attention as HTML: no script, nothing loaded from elsewhere, every character of the caption escaped."""
+"""A caption's attention as HTML: without script for a notebook, and a page; nothing is loaded from elsewhere."""
 
 from html import escape
 from typing import TYPE_CHECKING
 
 from hf_attention_zoo.alignment.drawing.picture_attention_plot import panel_pictures
+from hf_attention_zoo.alignment.drawing.result_page import numbers, result_page
 from hf_attention_zoo.alignment.results.picture_upsampling import SMOOTHING
 
 if TYPE_CHECKING:
@@ -26,10 +27,9 @@ _STYLE = """
 
 def picture_fragment(attention: "PictureAttention") -> str:
     """The panels as a <div> with its own style, for a notebook or for placing in a page."""
-    from hf_attention_zoo.alignment.results.picture_attention import png_text
 
     def shown(picture: "np.ndarray", inside: str = "") -> str:
-        return f"<div class='shown'><img alt='' src='data:image/png;base64,{png_text(picture)}'>{inside}</div>"
+        return f"<div class='shown'><img alt='' src='{_address(picture)}'>{inside}</div>"
 
     panels = [f"<figure><figcaption>&nbsp;</figcaption>{shown(attention.picture)}</figure>"]
     pictures = panel_pictures(attention, SMOOTHING, 0.8)
@@ -49,8 +49,22 @@ def picture_fragment(attention: "PictureAttention") -> str:
 
 def picture_page(attention: "PictureAttention") -> str:
     """A whole page around the panels."""
-    title = escape(attention.caption or "Attention")
-    return (
-        f"<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>{title}</title></head>"
-        f"<body>{picture_fragment(attention)}</body></html>\n"
-    )
+    title = attention.caption or "Attention"
+    pictures = panel_pictures(attention, SMOOTHING, 0.8)
+    stop = {
+        "view": "picture",
+        "title": title,
+        "said": attention.caption,
+        "target": list(attention.tokens),
+        "picture": _address(attention.picture),
+        "panels": [_address(panel) for panel in pictures],
+        "gates": None if attention.gates is None else numbers(attention.gates),
+    }
+    return result_page(title, [stop], plain=picture_fragment(attention))
+
+
+def _address(picture: "np.ndarray") -> str:
+    """A picture as an address that holds it."""
+    from hf_attention_zoo.alignment.results.picture_attention import png_text
+
+    return f"data:image/png;base64,{png_text(picture)}"

@@ -12,6 +12,7 @@ DRAWINGS = {
     "alignment_fragment": "html_view",
     "plot_columns": "column_plot",
     "columns_page": "column_html",
+    "columns_fragment": "column_html",
     "plot_document": "document_attention_plot",
     "document_page": "document_attention_html",
     "document_fragment": "document_attention_html",
@@ -23,6 +24,7 @@ DRAWINGS = {
     "picture_fragment": "picture_attention_html",
     "plot_sentences": "sentence_plot",
     "plot_word_weights": "word_weights_plot",
+    "lineage_page": "lineage_html",
 }
 
 

@@ -132,6 +132,9 @@ class HeadAlignment:
         """A self-contained page with the same picture; hovering over a line shows its head, tokens and weight."""
         return written(drawing("columns_page")(self), path)
 
+    def _repr_html_(self) -> str:
+        return drawing("columns_fragment")(self)
+
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """A JSON object with all fields; `from_json` gives back equal weights, to the last bit."""
         record: dict[str, Any] = {

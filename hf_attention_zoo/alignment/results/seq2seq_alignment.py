@@ -94,7 +94,7 @@ def align_seq2seq(
             inputs = pad_sources(tokenizer, batch, model.device)
             if wanted is None:
                 sequences = model.generate(**inputs, **options)
-                rows = [_until_end(model, row) for row in sequences[:, 1:].tolist()]
+                rows = [up_to_end(model, row) for row in sequences[:, 1:].tolist()]
             else:
                 rows = _target_ids(tokenizer, [wanted[index] for index in indices])
                 sequences = _with_start_token(model, tokenizer, rows)
@@ -165,7 +165,7 @@ def _end_marks(model: PreTrainedModel) -> set[int | None]:
     return set(end) if isinstance(end, (list, tuple)) else {end}
 
 
-def _until_end(model: PreTrainedModel, ids: list[int]) -> list[int]:
+def up_to_end(model: PreTrainedModel, ids: list[int]) -> list[int]:
     """The generated ids up to and with the first end-of-sentence mark; what follows is padding."""
     ends = _end_marks(model)
     for index, token in enumerate(ids):
