@@ -24,6 +24,7 @@ myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "jupyter_execute", ".jupyter_cache", "notebooks"]
 html_theme = "furo"
+html_extra_path = ["extra"]  # pages that stand for themselves, written by generate.py
 
 # ATTENTION_ZOO_DOCS=off builds the pages without running the lessons.
 nb_execution_mode = os.environ.get("ATTENTION_ZOO_DOCS", "force")

@@ -47,6 +47,15 @@ def write_all(folder: Path = HERE) -> None:
         notebook = folder / "notebooks" / notebook_name(lesson, folder)
         notebook.parent.mkdir(parents=True, exist_ok=True)
         _write(notebook, notebook_of(lesson))
+    (folder / "extra").mkdir(exist_ok=True)
+    _write(folder / "extra" / "lineage.html", lineage_page())
+
+
+def lineage_page(text: str = "Klicken Sie auf OK.") -> str:
+    """A sentence through the published German translators, a page that stands for itself."""
+    from hf_attention_zoo.alignment.results.lineage import follow, published_folders
+
+    return follow(text, published_folders(text, HERE.parent / "model_cards")).to_html()
 
 
 def _write(path: Path, text: str) -> None:
