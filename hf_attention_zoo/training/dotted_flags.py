@@ -7,7 +7,7 @@ import yaml
 
 
 def split_dotted(argv: Sequence[str], sections: Iterable[str]) -> tuple[list[str], dict[str, dict[str, Any]]]:
-    """Take `--section.name value` (or `=value`) out of the arguments; values are read as YAML.
+    """Take `--section.name value` (or `=value`) out of the arguments; values are read as YAML, an empty one as "".
 
     Returns what is left and the settings by section. Raises ValueError for an unknown section or a missing value.
     """
@@ -23,8 +23,8 @@ def split_dotted(argv: Sequence[str], sections: Iterable[str]) -> tuple[list[str
         if section not in settings or not key:
             raise ValueError(f"unknown flag {name}; sections are {', '.join(f'--{known}.' for known in settings)}")
         if not equals:
-            value = next(words, "")
-            if not value:
+            value = next(words, None)
+            if value is None:
                 raise ValueError(f"{name} needs a value")
-        settings[section][key] = yaml.safe_load(value)
+        settings[section][key] = yaml.safe_load(value) if value else ""
     return rest, settings
