@@ -179,6 +179,32 @@ class BERT2018Model(BERT2018PreTrainedModel):
         )
 
 
+class LabelledHead(BERT2018PreTrainedModel):
+    """A head that has labels of one kind: how the body is read; each class says what it predicts of that."""
+
+    def predict(self, read: BaseModelOutputWithPooling, labels: Tensor | None, **kwargs: Any) -> ModelOutput:
+        """Predictions and, with labels, their loss."""
+        raise TypeError(f"{type(self).__name__} defines no prediction; subclass and write predict(read, labels)")
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        labels: Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+        **kwargs: Any,
+    ) -> ModelOutput:
+        """The predictions of this class, see its `predict`; the inputs are those of the body."""
+        inputs = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
+        read = self.model(*inputs, output_attentions, output_hidden_states, return_dict=True)
+        return self.predict(read, labels, **kwargs)
+
+
 class WordPrediction(BERT2018PreTrainedModel):
     """The head that predicts words, and its loss."""
 
@@ -196,7 +222,7 @@ class WordPrediction(BERT2018PreTrainedModel):
         return logits, label_loss(self, logits[None], labels.flatten()[chosen][None], **kwargs)
 
 
-class BERT2018ForMaskedLM(WordPrediction):
+class BERT2018ForMaskedLM(WordPrediction, LabelledHead):
     """Predicts hidden words (Section 3.3.1)."""
 
     _tied_weights_keys = TIED
@@ -208,27 +234,13 @@ class BERT2018ForMaskedLM(WordPrediction):
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size)
         self.post_init()
 
-    @can_return_tuple
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
-        labels: Tensor | None = None,
-        output_attentions: bool | None = None,
-        output_hidden_states: bool | None = None,
-        **kwargs: Any,
-    ) -> MaskedLMOutput:
+    def predict(self, read: BaseModelOutputWithPooling, labels: Tensor | None, **kwargs: Any) -> MaskedLMOutput:
         """Word logits; `labels` (B, T) are the words at the predicted places and -100 elsewhere."""
-        inputs = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
-        read = self.model(*inputs, output_attentions, output_hidden_states, return_dict=True)
         logits, loss = self.word_logits(read.last_hidden_state, labels, **kwargs)
         return MaskedLMOutput(loss, logits, read.hidden_states, read.attentions)
 
 
-class BERT2018ForNextSentencePrediction(BERT2018PreTrainedModel):
+class BERT2018ForNextSentencePrediction(LabelledHead):
     """Tells whether the second text follows the first (Section 3.3.2)."""
 
     def __init__(self, config: BERT2018Config) -> None:
@@ -237,28 +249,16 @@ class BERT2018ForNextSentencePrediction(BERT2018PreTrainedModel):
         self.next_sentence = nn.Linear(config.hidden_size, 2)
         self.post_init()
 
-    @can_return_tuple
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
-        labels: Tensor | None = None,
-        output_attentions: bool | None = None,
-        output_hidden_states: bool | None = None,
-        **kwargs: Any,
+    def predict(
+        self, read: BaseModelOutputWithPooling, labels: Tensor | None, **kwargs: Any
     ) -> NextSentencePredictorOutput:
         """Logits (B, 2); `labels` (B): 0 where the second text follows the first, 1 where it is another."""
-        inputs = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
-        read = self.model(*inputs, output_attentions, output_hidden_states, return_dict=True)
         logits = self.next_sentence(read.pooler_output)
         loss = None if labels is None else label_loss(self, logits[None], labels.view(1, -1), **kwargs)
         return NextSentencePredictorOutput(loss, logits, read.hidden_states, read.attentions)
 
 
-class BERT2018ForSequenceClassification(BERT2018PreTrainedModel):
+class BERT2018ForSequenceClassification(LabelledHead):
     """Labels, or numbers, of texts and of pairs of texts (Section 4.1): a layer on c."""
 
     def __init__(self, config: BERT2018Config) -> None:
@@ -268,28 +268,16 @@ class BERT2018ForSequenceClassification(BERT2018PreTrainedModel):
         self.task = TaskLayer(config, config.num_labels)
         self.post_init()
 
-    @can_return_tuple
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
-        labels: Tensor | None = None,
-        output_attentions: bool | None = None,
-        output_hidden_states: bool | None = None,
-        **kwargs: Any,
+    def predict(
+        self, read: BaseModelOutputWithPooling, labels: Tensor | None, **kwargs: Any
     ) -> SequenceClassifierOutput:
         """Logits (B, num_labels); labels (B), or floats as `config.problem_type` says."""
-        inputs = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
-        read = self.model(*inputs, output_attentions, output_hidden_states, return_dict=True)
         logits = self.task(read.pooler_output)
         loss = None if labels is None else classification_loss(self, logits, labels, **kwargs)
         return SequenceClassifierOutput(loss, logits, read.hidden_states, read.attentions)
 
 
-class BERT2018ForTokenClassification(BERT2018PreTrainedModel):
+class BERT2018ForTokenClassification(LabelledHead):
     """A label of each token (Section 4.4): a layer on every state, no transitions."""
 
     def __init__(self, config: BERT2018Config) -> None:
@@ -299,22 +287,8 @@ class BERT2018ForTokenClassification(BERT2018PreTrainedModel):
         self.task = TaskLayer(config, config.num_labels)
         self.post_init()
 
-    @can_return_tuple
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
-        labels: Tensor | None = None,
-        output_attentions: bool | None = None,
-        output_hidden_states: bool | None = None,
-        **kwargs: Any,
-    ) -> TokenClassifierOutput:
+    def predict(self, read: BaseModelOutputWithPooling, labels: Tensor | None, **kwargs: Any) -> TokenClassifierOutput:
         """Logits (B, T, num_labels); labels (B, T), -100 where there is none."""
-        inputs = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
-        read = self.model(*inputs, output_attentions, output_hidden_states, return_dict=True)
         logits, loss = self.task(read.last_hidden_state), None
         if labels is not None:
             check_same_shape(logits.shape[:2], labels=labels)
