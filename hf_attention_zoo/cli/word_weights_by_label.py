@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
 
     from hf_attention_zoo.alignment.results.word_weights import measure_word_weights
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.data.labels import REGRESSION, label_info_of
+    from hf_attention_zoo.data.labels import REGRESSION, known_names, label_info_of
     from hf_attention_zoo.data.record_files import canonical_split
     from hf_attention_zoo.folders.saved_model import load_checkpoint
     from hf_attention_zoo.tasks.labels.rows import load_labelled
@@ -48,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
     named = {"text": options.text_column, "label": options.label_column}
     split = canonical_split(options.split)
     columns = {role: column for role, column in named.items() if column}
-    classes = None if info.problem_type == REGRESSION else info.names
+    classes = None if info.problem_type == REGRESSION else known_names(info)
     splits, _ = load_labelled(
         options.dataset,
         columns=columns or None,

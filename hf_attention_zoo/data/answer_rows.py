@@ -11,10 +11,8 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from datasets import ClassLabel
-
 from hf_attention_zoo.data.columns import column_names, has_column, value_at
-from hf_attention_zoo.data.record_files import canonical_split, read_rows
+from hf_attention_zoo.data.record_files import canonical_split, features_of_files, listed_classes, read_rows
 from hf_attention_zoo.data.sources import DataFiles, fetch_from_hub, local_files, refuse_arguments
 
 CONTEXT_COLUMNS = ("context", "passage", "text", "sent1", "startphrase", "sentence")
@@ -34,13 +32,9 @@ class RowSource:
         self.features = features or {}
 
     def class_names(self, column: str | None, usual: Sequence[str]) -> list[str] | None:
-        """The classes that a data set of the Hub itself lists for a column."""
-        for name in (column,) if column is not None else usual:
-            feature = self.features.get(name)
-            feature = getattr(feature, "feature", feature)
-            if isinstance(feature, ClassLabel):
-                return list(feature.names)
-        return None
+        """The classes that a data set's own features list for a column."""
+        listed = (listed_classes(self.features, name) for name in ((column,) if column is not None else usual))
+        return next(filter(None, listed), None)
 
 
 def row_sources(
@@ -56,7 +50,9 @@ def row_sources(
     if files is not None:
         refuse_arguments(name, "a local data set", dataset_config=dataset_config)
         return {
-            split: RowSource(lambda paths=paths: (row for path in paths for row in read_rows(path)))
+            split: RowSource(
+                lambda paths=paths: (row for path in paths for row in read_rows(path)), features_of_files(paths)
+            )
             for split, paths in files.items()
         }
     found = {}

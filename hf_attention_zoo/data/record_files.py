@@ -94,6 +94,31 @@ def read_rows(file: SplitFile) -> Iterator[tuple[str, Mapping[str, Any]]]:
         raise ValueError(f"{file} holds JSON that is nested too deeply to be rows; flatten it first") from error
 
 
+def features_of_files(files: Sequence[SplitFile]) -> Mapping[str, Any]:
+    """The features that `datasets` wrote into the first of some files; only Parquet holds them."""
+    first = files[0] if files else None
+    if not isinstance(first, Path) or format_of(first) != "parquet" or not first.is_file():
+        return {}
+    import pyarrow
+    from datasets import Features
+    from pyarrow import parquet
+
+    try:
+        schema = parquet.read_schema(first)
+    except pyarrow.ArrowInvalid:
+        return {}  # named by who reads the rows
+    return Features.from_arrow_schema(schema) if b"huggingface" in (schema.metadata or {}) else {}
+
+
+def listed_classes(features: Mapping[str, Any], column: str) -> list[str] | None:
+    """The classes in the order of their numbers, where a data set's own features list them for a column."""
+    from datasets import ClassLabel
+
+    feature = features.get(column)
+    feature = getattr(feature, "feature", feature)
+    return list(feature.names) if isinstance(feature, ClassLabel) else None
+
+
 def described(file: SplitFile) -> str:
     """A file's name for messages."""
     return str(file) if isinstance(file, Path) else " and ".join(str(path) for path in file.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -11,9 +12,19 @@ from hf_attention_zoo.metrics.label_scoring import class_scores, confusion_matri
 
 Tags = Sequence[Sequence[int]]
 
+# Tags of words that belong to no name.
+OUTSIDE = ("O", "-", "_")
+_MARKED = (
+    re.compile(r"(?P<mark>[BIESLUM])[-_](?P<kind>.+)"),
+    re.compile(r"(?P<kind>.+)[-_](?P<mark>[BIESLUM])"),
+    re.compile(r"(?P<mark>[BIESLUM])"),
+)
+# The marks of BILOU (last, unit) and BMES (middle) in those of IOBES.
+_SAME_MARK = {"L": "E", "U": "S", "M": "I"}
+
 
 def tag_scores(predicted: Tags, right: Tags, names: Sequence[str]) -> dict[str, float]:
-    """Accuracy and the mean F1 of the tags that occur; `entity_f1` where tags are of the kind B-X, I-X.
+    """Accuracy and the mean F1 of the tags that occur; `entity_f1` where they mark names (`marks_of_tags`).
 
     Args:
         predicted, right: numbers of tags, sentence by sentence; -1 for a word that was not read.
@@ -31,8 +42,8 @@ def tag_scores(predicted: Tags, right: Tags, names: Sequence[str]) -> dict[str, 
 
 
 def has_entities(names: Sequence[str]) -> bool:
-    """Whether tags are of the kind B-X, I-X."""
-    return any(name.startswith(("B-", "I-")) for name in names)
+    """Whether tags mark names by one of the usual schemes (`marks_of_tags`)."""
+    return marks_of_tags(names) is not None
 
 
 def entity_f1(predicted: Tags, right: Tags, names: Sequence[str]) -> float:
@@ -43,19 +54,45 @@ def entity_f1(predicted: Tags, right: Tags, names: Sequence[str]) -> float:
     return 2 * both / (found + wanted) if found + wanted else 0.0
 
 
+def marks_of_tags(names: Sequence[str]) -> list[tuple[str, str]] | None:
+    """Mark and kind of each tag, B-PER as ("B", "PER"), where the tags mark names; None where they do not.
+
+    They do if every tag but those outside is of one of the schemes: IOB1 and IOB2 (B, I), IOE1 and IOE2 (I, E), IOBES
+    (S for a single word), and BILOU or BMES, whose L, U and M are E, S and I. The mark comes before the kind or after
+    it (PER-B, as `PER_B`), or stands alone where there is one kind.
+    """
+    inside = [name for name in names if name not in OUTSIDE]
+    for pattern in _MARKED:
+        found = {name: match for name in inside if (match := pattern.fullmatch(name))}
+        if found and len(found) == len(inside) and {match["mark"] for match in found.values()} & set("BIE"):
+            return [
+                (_SAME_MARK.get(found[name]["mark"], found[name]["mark"]), found[name].groupdict().get("kind", ""))
+                if name in found
+                else ("O", "")
+                for name in names
+            ]
+    return None
+
+
 def entities(tags: Sequence[int], names: Sequence[str]) -> set[tuple[int, int, str]]:
-    """First word, word behind the last, and kind of each name; an I-X without a beginning begins one."""
+    """First word, word behind the last, and kind of each name, as CoNLL's own program counts them.
+
+    A name ends behind E and S, before B and S, and where the kind changes; a mark that continues where nothing has
+    begun begins a name. So badly formed predictions have names, too, and all schemes are read by one rule.
+    """
+    marks = marks_of_tags(names) or []
     found: set[tuple[int, int, str]] = set()
-    start, kind = 0, ""
+    start: int | None = None
+    before, kind = "O", ""
     for place, tag in enumerate([*tags, -1]):
-        name = names[tag] if 0 <= tag < len(names) else "O"
-        mark, _, now = name.partition("-")
-        goes_on = mark == "I" and now == kind
-        if kind and not goes_on:
+        mark, now = marks[tag] if 0 <= tag < len(marks) else ("O", "")
+        goes_on = start is not None and before not in ("E", "S") and mark in ("I", "E") and now == kind
+        if start is not None and not goes_on:
             found.add((start, place, kind))
-            kind = ""
-        if mark in ("B", "I") and not goes_on:
-            start, kind = place, now
+            start = None
+        if mark != "O" and not goes_on:
+            start = place
+        before, kind = mark, now
     return found
 
 

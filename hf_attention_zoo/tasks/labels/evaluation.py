@@ -11,7 +11,7 @@ import torch
 from accelerate.utils import gather_object
 from transformers import DataCollatorWithPadding
 
-from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL, LabelInfo, label_info_of
+from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL, LabelInfo, known_names, label_info_of
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.data.text_encoding import Text, encode_texts
 from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split, write_metrics, write_predictions
@@ -96,7 +96,7 @@ def evaluate_classifier(
             raise ValueError("which data? Give --dataset (a sample, a file, a folder or a Hub id)")
         given = {name: value if value is not None else trained.get(name) for name, value in given.items()}
     settings = DataArguments(**{name: value for name, value in given.items() if value is not None})
-    named = info.names if info.problem_type != REGRESSION else None
+    named = known_names(info) if info.problem_type != REGRESSION else None
     splits, _ = load_labelled(
         dataset,
         dataset_config=settings.dataset_config,

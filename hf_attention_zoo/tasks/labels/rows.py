@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
+from datasets import Dataset, DatasetDict, Features, Value
 from datasets import Sequence as ListOf
 
 from hf_attention_zoo.data.columns import column_names, described_value, has_column, text_at, value_at
@@ -23,7 +23,7 @@ from hf_attention_zoo.data.labels import (
     check_problem_type,
     understand_labels,
 )
-from hf_attention_zoo.data.record_files import SPLITS, canonical_split, read_rows
+from hf_attention_zoo.data.record_files import SPLITS, canonical_split, features_of_files, listed_classes, read_rows
 from hf_attention_zoo.data.samples import LabelledSample, get_sample, is_sample
 from hf_attention_zoo.data.sources import DataFiles, chosen_splits, fetch_from_hub, local_files, refuse_arguments
 from hf_attention_zoo.data.text_encoding import Text, joined
@@ -95,8 +95,9 @@ def load_labelled(
             a class of its own or a number. What is left out is looked for: `text`, `sentences`, `sentence1` beside
             `sentence2` and the like; `label`, `labels`, `class`, `category`.
         problem_type: one of transformers' three; told from the labels if left out (`understand_labels`).
-        label_names: the classes in their order. Left out: those of the sample or of the Hub's data set, those of a
-            column `label_name` or `label_text`, or the labels themselves, sorted.
+        label_names: the texts of the classes in their order. Left out: those of the sample or of the data set's own
+            features, those of a column `label_name` or `label_text`, or the labels themselves, sorted. A class is its
+            text, a number is no place in these names (the rule of `hf_attention_zoo.data.labels`).
         label_separator: between the classes in a text, for several classes at once.
         splits: only these splits; classes are collected from them alone.
         needed: splits that must have labels; others without any are left out, with a warning. Left out: no split must,
@@ -156,6 +157,10 @@ class _Files:
         for file in self.files:
             yield from read_rows(file)
 
+    def class_names(self, column: str) -> list[str] | None:
+        """The classes that the files themselves list for a column, as Parquet of `datasets` does."""
+        return listed_classes(features_of_files(self.files), column)
+
 
 class _ClassFolders:
     def __init__(self, folders: list[Any]) -> None:
@@ -179,9 +184,7 @@ class _HubSplit:
 
     def class_names(self, column: str) -> list[str] | None:
         """The classes that the data set itself lists for a column."""
-        feature = (self.data.features or {}).get(column)
-        feature = getattr(feature, "feature", feature)
-        return list(feature.names) if isinstance(feature, ClassLabel) else None
+        return listed_classes(self.data.features or {}, column)
 
     def __iter__(self) -> Iterator[PlacedRow]:
         for number, row in enumerate(self.data, 1):
@@ -233,8 +236,9 @@ class _Reader:
                 without[where] = first[1]
                 continue
             found = resolve_labelled_columns(first[1], self.columns, where)
-            if isinstance(source, _HubSplit):
+            if isinstance(source, _HubSplit | _Files) and len(found.labels) == 1:
                 listed = listed or source.class_names(found.labels[0])
+            if isinstance(source, _HubSplit):
                 source.select(found.all())
             read, placed = self._read_split(source, found, where, named, split in self.with_labels)
             if placed is not None:
@@ -249,7 +253,8 @@ class _Reader:
             labels,
             columns=found.labels,
             problem_type=self.problem_type,
-            names=self.label_names or listed,
+            names=self.label_names,
+            listed=listed,
             named=named,
             separator=self.label_separator,
             where=self.name,

@@ -5,7 +5,7 @@ from typing import Any
 from datasets import Dataset
 from transformers import DataCollatorWithPadding
 
-from hf_attention_zoo.data.labels import REGRESSION, LabelInfo, label_info_of
+from hf_attention_zoo.data.labels import REGRESSION, LabelInfo, known_names, label_info_of
 from hf_attention_zoo.data.text_encoding import drop_long_texts, longest_first, raw_texts
 from hf_attention_zoo.folders.saved_model import saved_auto_class
 from hf_attention_zoo.metrics.label_scoring import MEASURES
@@ -119,5 +119,6 @@ class LabelTask(TrainingTask):
             return {}
         config = AutoConfig.from_pretrained(model)
         info = label_info_of(config)
-        unnamed = info.names == tuple(f"LABEL_{index}" for index in range(info.num_labels))
-        return {} if unnamed or info.problem_type == REGRESSION else {"label_names": info.names}
+        if known_names(info) != info.names or info.problem_type == REGRESSION:
+            return {}  # LABEL_0, LABEL_1, ... or numbers: the data name them
+        return {"label_names": info.names}

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from hf_attention_zoo.data.labels import known_names, label_info_of
 from hf_attention_zoo.data.text_encoding import row_limit
 from hf_attention_zoo.evaluation.evaluation_command import (
     add_common_flags,
@@ -84,7 +85,7 @@ def evaluate_tagger(
     """
     given = {"dataset_config": dataset_config, "words_column": words_column, "tags_column": tags_column}
     model, tokenizer, dataset, given = chosen_data(folder, dataset, given)
-    names = [model.config.id2label[number] for number in range(model.config.num_labels)]
+    names = list(known_names(label_info_of(model.config)))
     splits, _ = load_tagged(
         dataset,
         dataset_config=given["dataset_config"],

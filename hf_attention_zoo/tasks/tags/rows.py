@@ -19,6 +19,7 @@ from hf_attention_zoo.data.answer_rows import (
     untold_number,
 )
 from hf_attention_zoo.data.columns import described_value, value_at
+from hf_attention_zoo.data.labels import Classes, in_order
 from hf_attention_zoo.data.sources import DataFiles
 
 WORD_COLUMNS = ("tokens", "words", "text")
@@ -57,8 +58,8 @@ def load_tagged(
     Args:
         dataset, dataset_config, data_files: as for `load_data`.
         words, tags: the columns, with a dot into nested ones; left out, they are looked for.
-        tag_names: the tags in the order of their numbers; left out: those of the Hub's data set, or all that occur,
-            sorted ("O" first).
+        tag_names: the texts of the tags in order; left out: those of the data set's own features, or all that occur,
+            sorted ("O" first). A tag is its text, as all classes are (`hf_attention_zoo.data.labels`).
         needed: splits that must have tags; others without any (column missing, empty, or nothing but -1 and empty
             tags) are left out, with a warning.
 
@@ -72,22 +73,23 @@ def load_tagged(
         split: [_tagged(row, words, tags, place) for place, row in rows]
         for split, rows in answered_splits(dataset, sources, tags, TAG_COLUMNS, _untold_tags, needed, "tags")
     }
-    names = list(tag_names or listed or _all_tags(read))
-    number = {name: index for index, name in enumerate(names)}
-
-    def numbered(tag: Any, place: str) -> int:
-        if isinstance(tag, int) and not isinstance(tag, bool) and 0 <= tag < len(names):
-            return tag
-        if str(tag) not in number:
-            raise ValueError(f"{place}: the tag is {tag!r}; the tags are {', '.join(names)}")
-        return number[str(tag)]
-
+    classes = Classes(tag_names, listed)
+    texts = {
+        split: [[classes.text(tag, place) for tag in tags_read] for _, tags_read, place in rows]
+        for split, rows in read.items()
+    }
+    seen = [text for rows in texts.values() for row in rows for text in row]
+    names = classes.names or sorted(in_order(seen), key=lambda tag: tag != "O")
+    classes = Classes(names, listed)
     features = Features({"words": ListOf(Value("string")), "tags": ListOf(Value("int64"))})
     splits = {
         split: Dataset.from_dict(
             {
                 "words": [words_read for words_read, _, _ in rows],
-                "tags": [[numbered(tag, place) for tag in tags_read] for _, tags_read, place in rows],
+                "tags": [
+                    [classes.number(tag, place, "the tag is") for tag in row]
+                    for row, (_, _, place) in zip(texts[split], rows, strict=True)
+                ],
             },
             features=features,
         )
@@ -120,10 +122,3 @@ def _tagged(row: Mapping[str, Any], words: str | None, tags: str | None, place: 
                 "are, or give each word a tag"
             )
     return list(found), list(marks), place
-
-
-def _all_tags(read: Mapping[str, list[tuple[list[str], list[Any], str]]]) -> list[str]:
-    seen = {tag for rows in read.values() for _, tags, _ in rows for tag in tags}
-    if all(isinstance(tag, int) for tag in seen):
-        return [str(number) for number in range(max(seen) + 1)]
-    return sorted(map(str, seen), key=lambda tag: (tag != "O", tag))

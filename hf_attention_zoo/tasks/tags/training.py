@@ -7,6 +7,7 @@ from typing import Any
 from datasets import Dataset
 from transformers import AutoConfig, DataCollatorForTokenClassification
 
+from hf_attention_zoo.data.labels import known_names, label_info_of
 from hf_attention_zoo.data.text_encoding import LENGTH
 from hf_attention_zoo.folders.saved_model import saved_auto_class
 from hf_attention_zoo.metrics.tag_scoring import has_entities, tag_scores
@@ -69,5 +70,5 @@ class TagTask(FineTunedTask):
         """The tags of a tagger that is trained further, so that their numbers stay."""
         if saved_auto_class(model) != self.auto_class:
             return None
-        config = AutoConfig.from_pretrained(model)
-        return [config.id2label[number] for number in range(config.num_labels)]
+        info = label_info_of(AutoConfig.from_pretrained(model))
+        return list(info.names) if known_names(info) == info.names else None  # LABEL_0, ...: the data name them

@@ -60,7 +60,8 @@ def test_lists_are_several_classes_at_once():
 def test_the_callers_names_settle_the_order():
     names = ("low", "middle", "high")
     assert understood("high", "low", names=names)[1] == [2, 0]
-    assert understood(2, 0, names=names)[1] == [2, 0]
+    assert understood(2, 0, listed=names) == (understood("low", "high", names=names)[0], [2, 0])
+    assert understood(2, 0, listed=names, names=names[::-1])[1] == [0, 2]
     with pytest.raises(ValueError, match="row 0: the label is 'none'; the classes are low, middle, high"):
         understood("none", names=names)
 
