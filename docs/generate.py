@@ -238,10 +238,17 @@ def default_of(item: Any) -> Any:
 
 
 def architectures_page() -> str:
-    """The registry's table."""
-    from hf_attention_zoo.registry import architecture_table
+    """The registry's table, and the layers that adapters go on."""
+    from hf_attention_zoo.registry import architecture_table, list_architectures
 
-    return f"# Architectures\n\n{architecture_table()}\n"
+    adapted = "\n".join(
+        f"| `{row.model_type}` | {', '.join(f'`{name}`' for name in row.adapter_targets)} |"
+        for row in list_architectures()
+    )
+    return (
+        f"# Architectures\n\n{architecture_table()}\n\n## Layers to adapt\n\n"
+        f"| `model_type` | `row.adapter_targets` |\n|---|---|\n{adapted}\n"
+    )
 
 
 def included(lesson: Path, found: re.Match[str]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from training_runs import train
 
-from hf_attention_zoo import TranslationTokenizer, list_architectures
+from hf_attention_zoo import TranslationTokenizer, get_architecture, list_architectures
 from hf_attention_zoo.metrics.directions import COUNTS, GREATER, SMALLER, greater_is_better
 from hf_attention_zoo.metrics.label_scoring import MEASURES
 from hf_attention_zoo.tasks.captions.training import CaptionMetrics
@@ -21,6 +21,7 @@ from hf_attention_zoo.tasks.translation.validation_metrics import TranslationMet
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.fine_tuned_task import FineTunedTask
 from hf_attention_zoo.training.run_plan import parse_run
+from hf_attention_zoo.training.zoo_trainer import ZooSeq2SeqTrainer
 
 EVALUATED = ("--eval_strategy", "steps", "--eval_steps", "2", "--save_strategy", "steps", "--save_steps", "2")
 
@@ -73,6 +74,16 @@ def test_a_number_that_validation_does_not_make_is_refused_before_training(tiny_
     for name in COUNTS:
         with pytest.raises(ValueError, match="name one of"):
             train(tiny_run(*best, name))
+
+
+def test_the_trainers_refuse_it_in_the_words_of_python(tiny_run: Callable[..., list[str]], tmp_path: Path) -> None:
+    """Where nobody parsed a command, and where metrics of one's own make names that nobody knows."""
+    row = get_architecture("rnnsearch")
+    model = row.model_classes["AutoModelForSeq2SeqLM"](row.tiny_config())
+    args = ZooTrainingArguments(str(tmp_path), eval_strategy="steps", metric_for_best_model="rouge", report_to=[])
+    with pytest.raises(ValueError, match=r"^metric_for_best_model rouge: .*name one of loss, perplexity"):
+        ZooSeq2SeqTrainer(model=model, args=args, eval_dataset=[{}])
+    assert ZooSeq2SeqTrainer(model=model, args=args, eval_dataset=[{}], compute_metrics=lambda found: {"rouge": 1.0})
 
 
 def test_a_recipe_gives_way_to_what_validation_makes(tiny_run: Callable[..., list[str]]) -> None:
