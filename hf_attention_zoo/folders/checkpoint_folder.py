@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_attention_zoo.folders.privacy import private_parts, public_facts
+from hf_attention_zoo.folders.wholeness import check_whole
 
 PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle", "*.joblib")
 """Formats whose loading can run foreign code. They are never published."""
@@ -42,7 +43,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """One JSON object from a file. Broken or wrongly shaped files raise a ValueError that names the file."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not valid JSON ({error}). Write it again or delete it.") from error
     if not isinstance(content, dict):
         raise ValueError(f"{path} holds a {type(content).__name__}; a JSON object {{...}} is needed.")
@@ -94,6 +95,7 @@ def published_files(folder: Path) -> list[Path]:
 def check_checkpoint(folder: str | os.PathLike[str]) -> Path:
     """The folder as a path if model, weights and tokenizer (or processor) are complete; otherwise a ValueError."""
     path = require_folder(folder)
+    check_whole(path)
     files = {str(name) for name in published_files(path)}
     if "model.safetensors" not in files and "model.safetensors.index.json" not in files:
         raise ValueError(

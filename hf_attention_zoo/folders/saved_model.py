@@ -11,6 +11,7 @@ from accelerate import PartialState
 from transformers import AutoConfig, AutoProcessor, AutoTokenizer
 
 from hf_attention_zoo.folders.checkpoint_folder import read_json, require_folder
+from hf_attention_zoo.folders.wholeness import check_complete, loading
 from hf_attention_zoo.registry import Architecture, list_architectures
 
 # Of models that are not the zoo's own the name of the class tells; otherwise they are assumed to translate.
@@ -71,6 +72,9 @@ def saved_kind(folder: str | Path) -> SavedKind:
     if not Path(folder).is_dir():
         return kind_of(saved_config(folder))
     settings = read_json(require_folder(folder) / "config.json")
+    named = settings.get("architectures") or []
+    if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
+        raise ValueError(f"{Path(folder) / 'config.json'}: architectures is {named!r}; it is a list of class names")
     return kind_of(SimpleNamespace(model_type=settings["model_type"], architectures=settings.get("architectures")))
 
 
@@ -78,7 +82,8 @@ def saved_config(folder: str | Path) -> Any:
     """The config of a folder or Hub id. Raises ValueError if there is neither."""
     check_folder(folder)
     try:
-        return AutoConfig.from_pretrained(folder)
+        with loading(folder):
+            return AutoConfig.from_pretrained(folder)
     except OSError as error:
         raise ValueError(f"there is no folder {folder}, and no such model from the Hub: {error}") from error
 
@@ -116,14 +121,18 @@ def load_checkpoint(folder: str | Path, device: str | torch.device | None = None
     """Model (in evaluation mode) and tokenizer of a folder or Hub id.
 
     Raises:
-        ValueError: a local folder is not there or holds no model.
+        ValueError: a local folder is not there, holds no model, is damaged or lacks weights.
     """
     loader = getattr(transformers, saved_auto_class(folder))
-    model = loader.from_pretrained(folder).to(device or process_state().device).eval()
-    return model, AutoTokenizer.from_pretrained(folder)
+    with loading(folder):
+        model, report = loader.from_pretrained(folder, output_loading_info=True)
+        check_complete(folder, model, report)
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+    return model.to(device or process_state().device).eval(), tokenizer
 
 
 def load_reader(folder: str | Path) -> Any:
     """What makes inputs for the model of a folder or Hub id: its processor if it has one, else its tokenizer."""
     row = saved_kind(folder).row
-    return (AutoTokenizer if row is None or row.processor is None else AutoProcessor).from_pretrained(folder)
+    with loading(folder):
+        return (AutoTokenizer if row is None or row.processor is None else AutoProcessor).from_pretrained(folder)

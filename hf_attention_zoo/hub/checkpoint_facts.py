@@ -15,6 +15,7 @@ from hf_attention_zoo.folders.card_text import measured, names_of, one_line, slu
 from hf_attention_zoo.folders.checkpoint_folder import read_json
 from hf_attention_zoo.folders.privacy import public_facts
 from hf_attention_zoo.folders.task_card import TaskCard, Wording
+from hf_attention_zoo.folders.wholeness import check_whole
 from hf_attention_zoo.hub.language_codes import check_language_code, language_name
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.tasks.table import TASKS, task_with
@@ -61,6 +62,7 @@ class Checkpoint:
     def __init__(self, folder: Path, name: str | None = None) -> None:
         self.folder = folder
         self.name = name or folder.resolve().name
+        check_whole(folder)
         self.config = read_json(folder / "config.json")
         self.row = get_architecture(self.config["model_type"])
         self.architecture = self.row.prefix

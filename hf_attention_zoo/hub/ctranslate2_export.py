@@ -157,17 +157,20 @@ def export_ctranslate2(
         ValueError: another architecture, sizes that CTranslate2 does not have, or `out` is not empty.
         ImportError: CTranslate2 is not there.
     """
-    from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
     from hf_attention_zoo.folders.checkpoint_folder import check_checkpoint, new_folder
+    from hf_attention_zoo.folders.saved_model import saved_config
+    from hf_attention_zoo.folders.wholeness import loading
 
     require_ctranslate2()
     source, target = check_checkpoint(folder), new_folder(out)
     if quantization is not None and quantization not in QUANTIZATIONS:
         raise ValueError(f"quantization={quantization!r}; it is one of {', '.join(QUANTIZATIONS)}")
-    check_exportable(AutoConfig.from_pretrained(source))
-    model = AutoModelForSeq2SeqLM.from_pretrained(source, dtype=torch.float32).eval()
-    tokenizer = AutoTokenizer.from_pretrained(source)
+    check_exportable(saved_config(source))
+    with loading(source):
+        model = AutoModelForSeq2SeqLM.from_pretrained(source, dtype=torch.float32).eval()
+        tokenizer = AutoTokenizer.from_pretrained(source)
     config = model.config
     spec = transformer_spec(model, positions)
     spec.register_source_vocabulary(vocabulary(tokenizer.get_vocab(), config.vocab_size))

@@ -26,6 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from hf_attention_zoo.attention.multi_head import scaled_dot_product
+from hf_attention_zoo.folders.saved_model import saved_config
 from hf_attention_zoo.hub.onnx_text_export import (
     MODEL_FILE,
     check_text_model,
@@ -123,13 +124,12 @@ def export_onnx(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -> 
             empty or new folder.
         ImportError: onnx or onnxscript is missing.
     """
-    from transformers import AutoConfig
 
     from hf_attention_zoo.folders.checkpoint_folder import check_checkpoint, copy_files, new_folder, published_files
 
     require("onnx", "onnxscript")
     source, target = check_checkpoint(folder), new_folder(out)
-    config = AutoConfig.from_pretrained(source)
+    config = saved_config(source)
     if config.model_type != "transformer2017":
         check_text_model(config)
         model, write = load_text_model(source, config), write_text_graph

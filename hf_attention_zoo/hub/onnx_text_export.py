@@ -23,6 +23,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from hf_attention_zoo.folders.wholeness import loading
+
 MODEL_FILE = "model.onnx"
 # Architectures with one stack that reads a row of tokens, and what their tokenizers give.
 INPUTS = {
@@ -91,9 +93,10 @@ def load_whole(auto: str, folder: Path, **options: Any) -> Any:
     """
     import transformers
 
-    model, found = getattr(transformers, auto).from_pretrained(
-        folder, dtype=torch.float32, attn_implementation="sdpa", output_loading_info=True, **options
-    )
+    with loading(folder):
+        model, found = getattr(transformers, auto).from_pretrained(
+            folder, dtype=torch.float32, attn_implementation="sdpa", output_loading_info=True, **options
+        )
     missing = sorted(found["missing_keys"])
     if missing:
         raise MissingWeightsError(folder, missing)

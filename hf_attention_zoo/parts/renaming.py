@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
+from hf_attention_zoo.folders.wholeness import loading
 from hf_attention_zoo.registry import get_architecture
 
 State = dict[str, Tensor]
@@ -91,7 +92,8 @@ def saved_model(source: Path, model_type: str, default: str) -> Any:
 
     if not (source / "config.json").is_file():
         raise ValueError(f"{source} has no config.json; give the folder of a saved {model_type} model")
-    config = transformers.AutoConfig.from_pretrained(source)
+    with loading(source):
+        config = transformers.AutoConfig.from_pretrained(source)
     if config.model_type != model_type:
         raise ValueError(f"{source} holds a {config.model_type} model; a {model_type} is wanted")
     if not list(source.glob("*.safetensors")):
@@ -100,7 +102,8 @@ def saved_model(source: Path, model_type: str, default: str) -> Any:
     model_class = getattr(transformers, name, None)
     if model_class is None:
         model_class = {found.__name__: found for found in get_architecture(model_type).model_classes.values()}[name]
-    model, report = model_class.from_pretrained(source, output_loading_info=True)
+    with loading(source):
+        model, report = model_class.from_pretrained(source, output_loading_info=True)
     if report["missing_keys"]:
         raise ValueError(f"{source} has no weights called {', '.join(sorted(report['missing_keys'])[:5])}")
     return model

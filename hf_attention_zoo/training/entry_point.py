@@ -5,6 +5,7 @@ training.json with what was done. A run that is killed goes on from its last che
 computes the losses it would have computed.
 """
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -13,11 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
+from huggingface_hub.errors import StrictDataclassError
 from transformers import AutoTokenizer, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerCallback
 
 from hf_attention_zoo.folders.privacy import PLACES, public_command, public_facts
 from hf_attention_zoo.folders.run_facts import changed_fields, describe_hardware, versions
+from hf_attention_zoo.folders.wholeness import loading
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.choosing_metric import settle_metric
@@ -160,7 +164,8 @@ def get_tokenizer(task: TrainingTask, rows: Any, folder: Path, *, resumed: bool)
         return AutoTokenizer.from_pretrained(folder)
     named = plan.model.tokenizer or plan.model.model
     if named is not None:
-        tokenizer = AutoTokenizer.from_pretrained(named)
+        with loading(named):
+            tokenizer = AutoTokenizer.from_pretrained(named)
     else:
         try:
             tokenizer = task.train_tokenizer(rows)
@@ -177,7 +182,31 @@ def get_model(task: TrainingTask, tokenizer: Any) -> Any:
     plan, row = task.plan, task.row
     if plan.model.model is not None:
         return load_given(task)
-    return row.model_classes[task.auto_class](row.config_class(**{**plan.config, **task.config_fields(tokenizer)}))
+    try:
+        config = row.config_class(**{**plan.config, **task.config_fields(tokenizer)})
+    except StrictDataclassError as error:
+        raise ValueError(f"--config: {' '.join(str(error).split())}") from error
+    check_size(row.model_classes[task.auto_class], config)
+    return row.model_classes[task.auto_class](config)
+
+
+def check_size(model_class: type[Any], config: Any) -> None:
+    """Raise a ValueError if the weights alone of a model would not fit into this machine's memory."""
+    try:
+        with torch.device("meta"):
+            weights = sum(
+                parameter.numel() * parameter.element_size() for parameter in model_class(config).parameters()
+            )
+    except (RuntimeError, OverflowError) as error:
+        if "overflow" not in str(error).lower():
+            raise
+        raise ValueError(f"no machine holds a model of these sizes ({error}); make --config.* smaller") from error
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else None
+    if there is not None and weights > there:
+        raise ValueError(
+            f"the weights of this model take {weights / 2**30:,.1f} GiB and the machine has {there / 2**30:,.1f} GiB; "
+            "make --config.* smaller"
+        )
 
 
 @contextmanager

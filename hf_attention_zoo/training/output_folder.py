@@ -80,7 +80,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a file; empty if there is no such file or it is broken."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
 

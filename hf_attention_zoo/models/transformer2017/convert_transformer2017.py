@@ -31,6 +31,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hf_attention_zoo.folders.saved_model import saved_config
+from hf_attention_zoo.folders.wholeness import loading
 from hf_attention_zoo.models.transformer2017.configuration_transformer2017 import Transformer2017Config
 
 FORMATS = ("marian", "fairseq", "annotated")
@@ -459,13 +461,13 @@ def convert_checkpoint(
     """
     path = Path(source)
     if path.is_dir():
-        from transformers import AutoConfig, MarianMTModel
+        from transformers import MarianMTModel
 
         if not (path / "config.json").is_file():
             raise ValueError(
                 f"the folder {path} holds no config.json; give that of a Marian model, or a file of weights"
             )
-        config = AutoConfig.from_pretrained(path)
+        config = saved_config(path)
         if config.model_type != "marian" or form not in (None, "marian"):
             raise ValueError(
                 f"the folder {path} holds a model of {config.model_type}, and only those of marian are converted; "
@@ -473,7 +475,8 @@ def convert_checkpoint(
             )
         if not list(path.glob("*.safetensors")):
             raise ValueError(f"{path} has no safetensors weights; load and save the model with transformers first")
-        model = MarianMTModel.from_pretrained(path, dtype=torch.float32)
+        with loading(path):
+            model = MarianMTModel.from_pretrained(path, dtype=torch.float32)
         converted = build_model(*convert_marian(model.state_dict(), config.to_dict()))
         converted.generation_config = model.generation_config
         return converted

@@ -17,14 +17,13 @@ from typing import Any
 
 import torch
 from accelerate.utils import gather_object
-from transformers import AutoProcessor
 
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.data.text_lines import one_line, written_file
 from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split, write_metrics
 from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
-from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
+from hf_attention_zoo.folders.saved_model import load_checkpoint, load_reader, process_state
 from hf_attention_zoo.images.feature_cache import RegionsOfRows, encode_pictures
 from hf_attention_zoo.metrics.caption_scoring import caption_scores
 from hf_attention_zoo.metrics.likelihood import sentence_nll
@@ -183,7 +182,7 @@ def evaluate_captioner(
     """
     state = process_state()
     model, tokenizer = load_checkpoint(folder)
-    processor = AutoProcessor.from_pretrained(folder)
+    processor = load_reader(folder)
     trained = recorded_arguments(folder)
     given = dict(zip(DATA_FIELDS, (dataset, dataset_config, target_lang, source_column, target_column), strict=True))
     if dataset is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from transformers import AutoProcessor
 
+from hf_attention_zoo.folders.saved_model import load_reader
 from hf_attention_zoo.metrics.caption_scoring import bleu_scores, checked_captions, exact_matches
 from hf_attention_zoo.tasks.captions.examples import (
     CaptionCollator,
@@ -101,7 +101,7 @@ class CaptionTask(TrainingTask):
     def prepare_model(self, model: Any, tokenizer: Any, rows: CaptionRows) -> None:
         named = self.plan.model.model
         if named is not None:
-            self.processor = self.row.processor_class(AutoProcessor.from_pretrained(named).image_processor, tokenizer)
+            self.processor = self.row.processor_class(load_reader(named).image_processor, tokenizer)
             return
         self.processor = self.row.processor_class.for_config(model.config, tokenizer)
         if model.config.image_encoder not in ("regions", "convolutions"):

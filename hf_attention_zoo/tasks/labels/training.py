@@ -7,7 +7,7 @@ from transformers import DataCollatorWithPadding
 
 from hf_attention_zoo.data.labels import REGRESSION, LabelInfo, known_names, label_info_of
 from hf_attention_zoo.data.text_encoding import drop_long_texts, longest_first, raw_texts
-from hf_attention_zoo.folders.saved_model import saved_auto_class
+from hf_attention_zoo.folders.saved_model import saved_auto_class, saved_config
 from hf_attention_zoo.metrics.label_scoring import MEASURES
 from hf_attention_zoo.tasks.labels.examples import encode_labelled
 from hf_attention_zoo.tasks.labels.label_trainer import ZooLabelTrainer
@@ -113,11 +113,10 @@ class LabelTask(TrainingTask):
 
     def _labels_of(self, model: str) -> dict[str, Any]:
         """The labels of a model that is trained further, so that their numbers stay."""
-        from transformers import AutoConfig
 
         if saved_auto_class(model) != self.auto_class:
             return {}
-        config = AutoConfig.from_pretrained(model)
+        config = saved_config(model)
         info = label_info_of(config)
         if known_names(info) != info.names or info.problem_type == REGRESSION:
             return {}  # LABEL_0, LABEL_1, ... or numbers: the data name them

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from datasets import Dataset
-from transformers import AutoConfig, DataCollatorForTokenClassification
+from transformers import DataCollatorForTokenClassification
 
 from hf_attention_zoo.data.labels import known_names, label_info_of
 from hf_attention_zoo.data.text_encoding import LENGTH
-from hf_attention_zoo.folders.saved_model import saved_auto_class
+from hf_attention_zoo.folders.saved_model import saved_auto_class, saved_config
 from hf_attention_zoo.metrics.tag_scoring import has_entities, tag_scores
 from hf_attention_zoo.tasks.tags.evaluation import predict_tags
 from hf_attention_zoo.tasks.tags.examples import encode_tagged
@@ -70,5 +70,5 @@ class TagTask(FineTunedTask):
         """The tags of a tagger that is trained further, so that their numbers stay."""
         if saved_auto_class(model) != self.auto_class:
             return None
-        info = label_info_of(AutoConfig.from_pretrained(model))
+        info = label_info_of(saved_config(model))
         return list(info.names) if known_names(info) == info.names else None  # LABEL_0, ...: the data name them
