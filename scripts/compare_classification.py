@@ -294,7 +294,7 @@ def train_small(run: Run, protocol: dict[str, Any], work: Path, command: str) ->
     from hf_attention_zoo.tasks.labels.rows import load_labelled
     from hf_attention_zoo.tokenization.text_tokenizer import TextTokenizer
     from hf_attention_zoo.training.arguments import ZooTrainingArguments
-    from hf_attention_zoo.training.output_folder import last_whole_checkpoint
+    from hf_attention_zoo.training.checkpoints import last_whole_checkpoint
 
     folder = work / run.folder
     splits, info = load_labelled(run.path)

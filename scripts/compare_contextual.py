@@ -31,12 +31,13 @@ from hf_attention_zoo.data.contextual_vectors import ContextualVectors
 from hf_attention_zoo.data.record_files import read_rows
 from hf_attention_zoo.data.text_encoding import joined
 from hf_attention_zoo.data.word_vectors import learn_word_vectors
+from hf_attention_zoo.folders.written_files import FACTS_FILE
 from hf_attention_zoo.metrics.label_scoring import score_classes
 from hf_attention_zoo.models.elmo.layers_elmo import ScalarMix
 from hf_attention_zoo.tasks.labels.rows import load_labelled
 from hf_attention_zoo.tasks.running_text.bidirectional_words import BidirectionalWordsObjective
 from hf_attention_zoo.tasks.running_text.rows import DocumentSource
-from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
+from hf_attention_zoo.whole_files import read_json
 
 SYSTEMS = ("word2vec", "x", "first layer", "last layer", "mix")
 PASSES, UPDATES, RATE = 30, 40, 5e-3  # passes over the data, updates of each

@@ -47,11 +47,12 @@ from comparison_rows import (
 )
 
 from hf_attention_zoo.data.record_files import read_rows as read_file_rows
+from hf_attention_zoo.folders.written_files import FACTS_FILE
 from hf_attention_zoo.tasks.running_text.command import pretraining_plan
 from hf_attention_zoo.tasks.table import task_for
 from hf_attention_zoo.tasks.train import run_training
-from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
 from hf_attention_zoo.training.run_plan import parse_run
+from hf_attention_zoo.whole_files import read_json
 
 FIELDS = (
     *("task", "system", "seed", "metric", "value", "validation", "seconds", "baseline"),

@@ -56,7 +56,7 @@ def main(argv: Sequence[str]) -> int:
     from hf_attention_zoo.tasks.parsing.parse_sentences import parse
     from hf_attention_zoo.tasks.parsing.treebank_folder import cleaned_trees, one_line, read_treebank
     from hf_attention_zoo.tasks.translation.evaluation import decoding_settings
-    from hf_attention_zoo.training.output_folder import write_json
+    from hf_attention_zoo.whole_files import write_json
 
     silence_libraries()
     gold: list[Tree] = []

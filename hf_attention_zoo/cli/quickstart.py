@@ -63,7 +63,8 @@ def choose_recipe(row: Architecture, sample: str) -> str:
 
 def write_facts(folder: Path, sample: Any, example: dict[str, str]) -> None:
     """What the card cannot know from the run itself: where the data come from and what they are good for."""
-    from hf_attention_zoo.training.output_folder import write_json
+    from hf_attention_zoo.folders.written_files import note_files
+    from hf_attention_zoo.whole_files import write_json
 
     facts = {
         "summary": "Trained in minutes by `attention-zoo quickstart` to show every step from text to picture.",
@@ -73,6 +74,7 @@ def write_facts(folder: Path, sample: Any, example: dict[str, str]) -> None:
         **example,
     }
     write_json(folder / "facts.json", facts)
+    note_files(folder, "facts.json", *([PICTURE] if (folder / PICTURE).is_file() else []))
 
 
 def draw_alignment(row: Architecture, folder: Path, task: Any, example: Any) -> str:
@@ -87,11 +89,18 @@ def draw_alignment(row: Architecture, folder: Path, task: Any, example: Any) -> 
 
 def train(row: Architecture, recipe: str, folder: Path, options: argparse.Namespace, command: str, task: Any) -> None:
     """Train into the folder, or go on where an earlier start stopped; nothing if it is finished."""
+    from hf_attention_zoo.folders.written_files import FACTS_FILE
     from hf_attention_zoo.tasks.train import run_training
-    from hf_attention_zoo.training.output_folder import FACTS_FILE
     from hf_attention_zoo.training.run_plan import parse_run
+    from hf_attention_zoo.whole_files import read_json
 
     if (folder / FACTS_FILE).is_file() and not options.overwrite_output_dir:
+        begun = read_json(folder / FACTS_FILE).get("command", "")
+        if not begun.startswith("attention-zoo quickstart"):
+            raise ValueError(
+                f"{folder} holds a run of another command ({begun}); choose another --output_dir, or give "
+                "--overwrite_output_dir to replace it"
+            )
         print(f"{folder} holds the finished training of an earlier start; --overwrite_output_dir trains anew")
         return
     # The bar is wanted although the libraries are silenced, which would turn it off.
@@ -167,7 +176,8 @@ def _run(
     from hf_attention_zoo.cli.quickstart_tasks import quick_task
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
     from hf_attention_zoo.data.samples import get_sample
-    from hf_attention_zoo.training.output_folder import TrainingStopped, checkpoints
+    from hf_attention_zoo.training.checkpoints import checkpoints, remove_checkpoint
+    from hf_attention_zoo.training.output_folder import TrainingStopped
 
     silence_libraries()
     use_one_thread()
@@ -182,15 +192,13 @@ def _run(
         print(f"stopped at step {stopped.step}; `{command}` goes on from there")
         return 130
 
-    import shutil
-
     from hf_attention_zoo.cli.fresh_process import ANSWERS, answer_in_fresh_process
     from hf_attention_zoo.folders.saved_model import saved_auto_class
     from hf_attention_zoo.hub.cards import write_card
     from hf_attention_zoo.tasks.table import task_for
 
     for checkpoint in checkpoints(folder):
-        shutil.rmtree(checkpoint)
+        remove_checkpoint(checkpoint)
     kind = task_for(folder)
     metrics = kind.evaluate(folder, split="test", command=command)
     print(kind.summary(metrics))

@@ -20,7 +20,7 @@ def main(argv: Sequence[str]) -> int:
 
     from hf_attention_zoo.tasks.parsing.bracket_scores import score_trees
     from hf_attention_zoo.tasks.parsing.bracket_trees import read_tree_files
-    from hf_attention_zoo.training.output_folder import write_json
+    from hf_attention_zoo.whole_files import write_json
 
     scores = score_trees(read_tree_files([options.gold]), read_tree_files([options.test]))
     print(scores.report())

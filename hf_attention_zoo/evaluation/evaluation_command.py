@@ -12,7 +12,7 @@ from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE
 from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint
-from hf_attention_zoo.training.output_folder import recorded_arguments
+from hf_attention_zoo.folders.written_files import recorded_arguments
 
 
 def chosen_data(

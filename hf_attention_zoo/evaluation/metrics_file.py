@@ -9,7 +9,8 @@ from typing import Any
 
 from hf_attention_zoo.data.text_lines import written_file
 from hf_attention_zoo.folders.privacy import public_facts
-from hf_attention_zoo.training.output_folder import write_json
+from hf_attention_zoo.folders.written_files import note_files
+from hf_attention_zoo.whole_files import write_json
 
 METRICS_FILE = "metrics.json"
 
@@ -33,10 +34,13 @@ def write_metrics(metrics: dict[str, Any], folder: str | Path, output: str | Pat
 
     They go along when the folder is published: tokens and the machine's folders stay out.
     """
-    if output is None and Path(folder).is_dir():
+    inside = output is None and Path(folder).is_dir()
+    if inside:
         output = Path(folder) / METRICS_FILE
     if output is not None:
         write_json(Path(output), public_facts(metrics))
+    if inside:
+        note_files(Path(folder), METRICS_FILE)
 
 
 def write_predictions(path: str | Path | None, entries: Iterable[dict[str, Any]]) -> None:

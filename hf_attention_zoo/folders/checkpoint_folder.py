@@ -17,6 +17,7 @@ PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle", "*.joblib")
 TRAINING_LEFTOVERS = (
     "training_args.bin",
     "trainer_state.json",
+    "checkpoint.json",
     "run.json",
     "optimizer.pt",
     "optimizer.bin",
@@ -30,7 +31,7 @@ TRAINING_LEFTOVERS = (
 )
 """Files a Trainer leaves in its output folder that say nothing about the model: passed over."""
 
-TRAINING_FOLDERS = ("checkpoint-*", "runs", "logs", "__pycache__")
+TRAINING_FOLDERS = ("checkpoint-*", "replaced_run*", "encoded_text", "runs", "logs", "__pycache__")
 
 RECORDS = frozenset({"training.json", "metrics.json"})
 """What training and evaluation wrote down: it is sent without the machine's folders."""

@@ -46,8 +46,10 @@ from hf_attention_zoo.folders.card_text import (
 )
 from hf_attention_zoo.folders.checkpoint_folder import require_folder
 from hf_attention_zoo.folders.privacy import is_secret_name
+from hf_attention_zoo.folders.written_files import note_files
 from hf_attention_zoo.hub.checkpoint_facts import Checkpoint, dataset_name
 from hf_attention_zoo.hub.language_codes import language_name
+from hf_attention_zoo.whole_files import whole_file
 
 """Auto class -> the Hub's tag for what a model of this class does."""
 
@@ -104,9 +106,9 @@ def write_card(folder: str | os.PathLike[str], *, name: str | None = None) -> Pa
     """Writes README.md into the folder, in place of any earlier one, and returns its path."""
     text = build_card(folder, name=name)
     path = Path(folder) / "README.md"
-    unfinished = path.with_name(".README.md.new")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
+    with whole_file(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
+    note_files(path.parent, path.name)
     return path
 
 

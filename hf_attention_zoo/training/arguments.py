@@ -283,8 +283,19 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
     auto_resume: bool = field(
         default=True, metadata={"help": "Go on from the last checkpoint when output_dir holds an unfinished run."}
     )
+    resume_changed: bool = field(
+        default=False,
+        metadata={
+            "help": "Go on although settings or data differ from those that the run was started with; training.json "
+            "says what was changed, and after which step."
+        },
+    )
     overwrite_output_dir: bool = field(
-        default=False, metadata={"help": "Delete what an earlier run left in output_dir and start afresh."}
+        default=False,
+        metadata={
+            "help": "Replace what an earlier run left in output_dir; it is moved aside, and deleted when the new run "
+            "is finished."
+        },
     )
 
     def __post_init__(self) -> None:

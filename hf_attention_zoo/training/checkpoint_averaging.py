@@ -21,7 +21,9 @@ from transformers.utils import logging
 
 from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.privacy import PLACES, path_of_place, place_from
-from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json, whole_checkpoints, write_json
+from hf_attention_zoo.folders.written_files import FACTS_FILE
+from hf_attention_zoo.training.checkpoints import whole_checkpoints
+from hf_attention_zoo.whole_files import checksum, read_json, write_json
 
 logger = logging.get_logger(__name__)
 
@@ -177,6 +179,7 @@ def write_average(run: str | Path, out: str | Path, last: int) -> Path:
         kept = {name: value for name, value in facts.items() if name not in _OF_THE_LAST_WEIGHTS}
         ways = {name: place_from(target, path_of_place(run, way)) for name, way in kept.pop(PLACES, {}).items()}
         kept[PLACES] = {name: way for name, way in ways.items() if way is not None}
+        kept["files"] = {path.name: checksum(path) for path in sorted(target.iterdir()) if path.is_file()}
         write_json(target / FACTS_FILE, {**kept, "averaged_checkpoints": [_step(path) for path in chosen]})
     return target
 

@@ -6,6 +6,7 @@ computes the losses it would have computed.
 """
 
 import os
+import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -24,19 +25,19 @@ from hf_attention_zoo.folders.run_facts import changed_fields, describe_hardware
 from hf_attention_zoo.folders.wholeness import loading
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
+from hf_attention_zoo.training.checkpoints import ARGUMENTS
 from hf_attention_zoo.training.choosing_metric import settle_metric
 from hf_attention_zoo.training.given_model import check_plan, check_tokenizer, check_vocabulary, load_given
 from hf_attention_zoo.training.output_folder import (
-    FACTS_FILE,
-    RUN_FILE,
+    FINAL_FOLDER,
+    STARTING_FOLDER,
+    RunInFolder,
     TrainingStopped,
-    clear,
     places_of,
-    where_to_resume,
-    write_json,
 )
+from hf_attention_zoo.training.resuming import check_weights_fit, own_folder, start_of, write_errors_said
 from hf_attention_zoo.training.run_plan import RunPlan
-from hf_attention_zoo.training.task_contract import TrainingTask
+from hf_attention_zoo.training.task_contract import EncodedData, TrainingTask
 from hf_attention_zoo.training.trackers import check_trackers
 from hf_attention_zoo.training.zoo_trainer import PatienceOverParts, QuietProgress, StopOnRequest, ZooTrainer
 
@@ -77,54 +78,73 @@ def run_task(
     check_trackers(args.report_to)
     check_plan(plan, row)
     folder = Path(args.output_dir)
-    resume = where_to_resume(
-        folder,
-        plan.fingerprint(),
-        unsaid=plan.unsaid(),
-        resume_from_checkpoint=args.resume_from_checkpoint,
-        auto_resume=args.auto_resume,
-        overwrite=args.overwrite_output_dir,
-    )
-    if resume is not None:
-        tell(f"going on from {resume}")
-    with args.main_process_first(desc="preparing the output folder"):
-        if resume is None and args.process_index == 0:
-            clear(folder)
-            write_json(folder / RUN_FILE, {"fingerprint": plan.fingerprint(), "command": public_command(plan.command)})
+    with write_errors_said(folder), own_folder(plan) as contents:
+        # Everything that can be wrong with arguments and data shows before anything in the folder is touched.
+        train_rows, validation_rows = task.load()
+        if validation_rows is not None:
+            settle_metric(args, task.measures(validation_rows), named="metric_for_best_model" in plan.named)
+        start = start_of(plan, train_rows, validation_rows)
+        for text in start.said:
+            tell(text)
+        with args.main_process_first(desc="tokenizer"):
+            tokenizer = get_tokenizer(task, train_rows, folder / STARTING_FOLDER, resume=start.checkpoint)
+        check_tokenizer(plan, tokenizer)
+        set_seed(args.seed)
+        model = get_model(task, tokenizer)
+        task.prepare_model(model, tokenizer, train_rows)
+        check_vocabulary(task, model, tokenizer)
+        if start.changed_now:
+            check_weights_fit(model, start.checkpoint)
+        with args.main_process_first(desc="encoding the texts"):
+            data = task.encode(train_rows, validation_rows, tokenizer)
+        if data.dropped:
+            tell(f"left out {data.dropped:,} {task.rows_said} with too many tokens")
 
-    train_rows, validation_rows = task.load()
-    if validation_rows is not None:
-        settle_metric(args, task.measures(validation_rows), named="metric_for_best_model" in plan.named)
-    with args.main_process_first(desc="tokenizer"):
-        tokenizer = get_tokenizer(task, train_rows, folder, resumed=resume is not None)
-    check_tokenizer(plan, tokenizer)
-    set_seed(args.seed)
-    model = get_model(task, tokenizer)
-    task.prepare_model(model, tokenizer, train_rows)
-    check_vocabulary(task, model, tokenizer)
-    with args.main_process_first(desc="encoding the texts"):
-        data = task.encode(train_rows, validation_rows, tokenizer)
-    if data.dropped:
-        tell(f"left out {data.dropped:,} {task.rows_said} with too many tokens")
+        stop = StopOnRequest()
+        extra = [stop, *callbacks]
+        if args.early_stopping_patience is not None:
+            extra.append(PatienceOverParts(args.early_stopping_patience, args.early_stopping_threshold))
+        trainer = task.trainer(model, data, tokenizer, extra)
+        if quiet:
+            trainer.remove_callback(PrinterCallback)
+            trainer.remove_callback(ProgressCallback)
+            if not args.disable_tqdm:
+                trainer.add_callback(QuietProgress())
+        trainer.record = {"fingerprint": start.fingerprint, "changes": start.changes}
+        trainer.changed_settings, trainer.keeps_beaten = start.changed_now, True
 
-    stop = StopOnRequest()
-    extra = [stop, *callbacks]
-    if args.early_stopping_patience is not None:
-        extra.append(PatienceOverParts(args.early_stopping_patience, args.early_stopping_threshold))
-    trainer = task.trainer(model, data, tokenizer, extra)
-    if quiet:
-        trainer.remove_callback(PrinterCallback)
-        trainer.remove_callback(ProgressCallback)
-        if not args.disable_tqdm:
-            trainer.add_callback(QuietProgress())
-    with _stops_gracefully(stop, tell, enabled=args.world_size == 1):
-        trainer.train(resume_from_checkpoint=str(resume) if resume is not None else None)
-    if stop.stopped_at is not None and stop.stopped_at < trainer.state.max_steps:
-        raise TrainingStopped(stop.stopped_at, str(folder))
+        run = RunInFolder(folder, {**trainer.record, "command": public_command(plan.command)})
+        if args.process_index == 0:
+            shutil.rmtree(folder / STARTING_FOLDER, ignore_errors=True)
+            run.begin(contents, start.checkpoint)
+        if start.checkpoint is not None:
+            tell(f"going on from {start.checkpoint}")
+        try:
+            with _stops_gracefully(stop, tell, enabled=args.world_size == 1):
+                trainer.train(resume_from_checkpoint=None if start.checkpoint is None else str(start.checkpoint))
+            if stop.stopped_at is not None:
+                raise TrainingStopped(stop.stopped_at, str(folder))
+            metrics = trainer.evaluate() if data.validation is not None else {}
+            _save(trainer, run)
+        except BaseException:
+            if args.process_index == 0 and not run.has_something(start.checkpoint):
+                run.give_back()
+            raise
+        facts = _facts(task, data, trainer, metrics)
+        if start.changes:
+            facts["changes"] = start.changes
+        if args.process_index == 0:
+            known = {name: value for name, value in facts.items() if value is not None}
+            run.finish({**public_facts(known), PLACES: places_of(plan.data, folder)})
+            trainer.delete_beaten()
+            task.finished()
+    return TrainingResult(folder, metrics, facts, trainer.state.log_history)
 
-    metrics = trainer.evaluate() if data.validation is not None else {}
-    _save(trainer, folder)
-    facts = {
+
+def _facts(task: TrainingTask, data: EncodedData, trainer: ZooTrainer, metrics: dict[str, float]) -> dict[str, Any]:
+    """What training.json says."""
+    plan, args, row = task.plan, task.plan.training, task.row
+    return {
         "command": plan.command,
         "architecture": row.model_type,
         "task": plan.model.task,
@@ -134,7 +154,7 @@ def run_task(
         "epochs": round(trainer.state.epoch or 0.0, 3),
         "steps": trainer.state.global_step,
         **task.facts(data, trainer.state.epoch or 0.0),
-        "parameters": model.num_parameters(),
+        "parameters": trainer.accelerator.unwrap_model(trainer.model).num_parameters(),
         "seconds": round(trainer.training_seconds, 1),
         "hardware": describe_hardware(),
         "processes": args.world_size,
@@ -149,19 +169,19 @@ def run_task(
         "best_validation": trainer.state.best_metric,
         "averaged_checkpoints": trainer.averaging.steps if trainer.averaging is not None else None,
     }
-    if args.process_index == 0:
-        known = {name: value for name, value in facts.items() if value is not None}
-        write_json(folder / FACTS_FILE, {**public_facts(known), PLACES: places_of(plan.data, folder)})
-        (folder / RUN_FILE).unlink(missing_ok=True)
-        task.finished()
-    return TrainingResult(folder, metrics, facts, trainer.state.log_history)
 
 
-def get_tokenizer(task: TrainingTask, rows: Any, folder: Path, *, resumed: bool) -> Any:
-    """The tokenizer of the run: that of the run which is continued, the one named, or a new one. Saved in `folder`."""
+def get_tokenizer(task: TrainingTask, rows: Any, place: Path, *, resume: Path | None) -> Any:
+    """The tokenizer of the run: that of the checkpoint which it goes on from, the one named, or a new one.
+
+    The main process saves it in `place`, where the others find it.
+    """
     plan = task.plan
-    if (resumed or plan.training.process_index > 0) and (folder / "tokenizer_config.json").is_file():
-        return AutoTokenizer.from_pretrained(folder)
+    if resume is not None:
+        with loading(resume):
+            return AutoTokenizer.from_pretrained(resume)
+    if plan.training.process_index > 0:
+        return AutoTokenizer.from_pretrained(place)
     named = plan.model.tokenizer or plan.model.model
     if named is not None:
         with loading(named):
@@ -173,8 +193,9 @@ def get_tokenizer(task: TrainingTask, rows: Any, folder: Path, *, resumed: bool)
             raise ValueError(f"tokenizer settings: {error}") from None
     task.prepare_tokenizer(tokenizer)
     # Read back what was saved: a continued run gets its tokenizer from there, too.
-    tokenizer.save_pretrained(folder)
-    return AutoTokenizer.from_pretrained(folder)
+    shutil.rmtree(place, ignore_errors=True)
+    tokenizer.save_pretrained(place)
+    return AutoTokenizer.from_pretrained(place)
 
 
 def get_model(task: TrainingTask, tokenizer: Any) -> Any:
@@ -230,13 +251,23 @@ def _stops_gracefully(stop: StopOnRequest, tell: Callable[[str], None], enabled:
             signal.signal(number, handler)
 
 
-def _save(trainer: ZooTrainer, folder: Path) -> None:
-    """The final model and tokenizer in the folder itself, without the pickled arguments (training.json has them)."""
+def _save(trainer: ZooTrainer, run: RunInFolder) -> None:
+    """The final model and tokenizer, without the pickled arguments (training.json has them).
+
+    They are written beside their places and moved there when all are whole.
+    """
+    made = run.folder / FINAL_FOLDER
+    if trainer.args.should_save:
+        shutil.rmtree(made, ignore_errors=True)
+    trainer.accelerator.wait_for_everyone()
     if trainer.is_fsdp_enabled:
         trainer.accelerator.state.fsdp_plugin.set_state_dict_type("FULL_STATE_DICT")
-    trainer.save_model(str(folder))
+    trainer.save_model(str(made), _internal_call=True)
     if trainer.args.should_save:
-        (folder / "training_args.bin").unlink(missing_ok=True)
+        (made / ARGUMENTS).unlink(missing_ok=True)
+        run.place_final(made)
+    if trainer.args.push_to_hub:
+        trainer.push_to_hub(commit_message="Model save", revision=trainer.args.hub_revision)
 
 
 def run_and_report(plan: RunPlan, task: TrainingTask) -> int:

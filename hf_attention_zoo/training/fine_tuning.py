@@ -38,7 +38,7 @@ def special_ids(tokenizer: Any, config_class: type[Any]) -> dict[str, Any]:
 
 
 def cut_at_positions(tokenizer: Any, config: Any, plan: RunPlan) -> None:
-    """Let the tokenizer cut texts where the model has no more positions, and save that in the run's folder.
+    """Let the tokenizer cut texts where the model has no more positions.
 
     A lower limit stays, unless a new model gets a tokenizer that was named: then it may be that of another model.
     """
@@ -48,5 +48,3 @@ def cut_at_positions(tokenizer: Any, config: Any, plan: RunPlan) -> None:
     from_elsewhere = plan.model.model is None and plan.model.tokenizer is not None
     if tokenizer.model_max_length > positions or (from_elsewhere and tokenizer.model_max_length < positions):
         tokenizer.model_max_length = positions
-        if plan.training.process_index == 0:
-            tokenizer.save_pretrained(plan.training.output_dir)

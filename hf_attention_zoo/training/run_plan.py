@@ -15,6 +15,7 @@ from hf_attention_zoo.flags import refused
 from hf_attention_zoo.training.arguments import DataArguments, ModelArguments, ZooTrainingArguments
 from hf_attention_zoo.training.choosing_metric import OF_VALIDATION
 from hf_attention_zoo.training.dotted_flags import split_dotted
+from hf_attention_zoo.training.fingerprint import PLACES, training_settings
 from hf_attention_zoo.training.recipes import (
     RUN_FILE_SUFFIXES,
     find_recipe,
@@ -83,9 +84,19 @@ class RunPlan:
     command: str = ""
     named: frozenset[str] = frozenset()
 
-    def fingerprint(self) -> dict[str, Any]:
-        """What must be the same for a killed run to be continued: model, data, batches, optimiser, seed."""
+    def places(self) -> dict[str, str]:
+        """The arguments that say where data lie, as far as they are given."""
+        named = {name: getattr(self.data, name, None) for name in PLACES}
+        return {name: str(place) for name, place in named.items() if place is not None}
+
+    def fingerprint(self, contents: dict[str, Any] | None = None) -> dict[str, Any]:
+        """What must be the same for a killed run to be continued: model, data, batches, optimiser, seed.
+
+        Args:
+            contents: what the data are, by content (`data_contents`); without it, where they lie.
+        """
         training = self.training
+        skipped = EVALUATION_FIELDS if contents is None else (*EVALUATION_FIELDS, *PLACES)
         return {
             "architecture": self.model.architecture,
             "task": self.model.task,
@@ -94,7 +105,8 @@ class RunPlan:
             "tokenizer": self.model.tokenizer,
             "word_vectors": self.model.word_vectors,
             "freeze_word_vectors": self.model.freeze_word_vectors or None,
-            "data": {k: v for k, v in dataclasses.asdict(self.data).items() if k not in EVALUATION_FIELDS},
+            "contents": contents or {},
+            "data": {k: v for k, v in dataclasses.asdict(self.data).items() if k not in skipped},
             "config": self.config,
             "tokenizer_settings": self.tokenizer,
             "objective": self.objective,
@@ -106,13 +118,16 @@ class RunPlan:
             "global_batch": self._batch(),
             "optimizer": training.optimizer or str(training.optim),
             "learning_rate": training.learning_rate,
+            "training": training_settings(training),
         }
 
-    def unsaid(self) -> dict[str, Any]:
+    def unsaid(self, contents: dict[str, Any] | None = None) -> dict[str, Any]:
         """What not every release wrote into a fingerprint, with its value before there was a setting for it."""
         data = {item.name: item.default for item in dataclasses.fields(self.data)}
         return {
-            "data": {name: value for name, value in data.items() if name not in EVALUATION_FIELDS},
+            "data": {name: value for name, value in data.items() if name not in (*EVALUATION_FIELDS, *PLACES)},
+            "contents": contents or {},
+            "training": training_settings(self.training),
             "objective": {},
             "pool_order": DEFAULT_POOL_ORDER,
             "phases": self._phases(),  # what an earlier release had cannot be known

@@ -24,7 +24,6 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, Sequ
 from transformers import (
     EarlyStoppingCallback,
     Seq2SeqTrainer,
-    Trainer,
     TrainerCallback,
     TrainerControl,
     TrainerState,
@@ -44,6 +43,7 @@ from hf_attention_zoo.training.label_smoothing import OTHER_CLASSES, OtherClasse
 from hf_attention_zoo.training.noam_schedule import model_width, noam_rate
 from hf_attention_zoo.training.optimizers import optimizer_class, shrink_on_bad_gradient
 from hf_attention_zoo.training.release_schedules import release_factor
+from hf_attention_zoo.training.resumable_trainer import ResumableTrainer
 
 
 class LikeLengths(Sampler[int]):
@@ -147,10 +147,14 @@ class StopOnRequest(TrainerCallback):
         self.stopped_at: int | None = None
 
     def on_step_end(self, args: Any, state: Any, control: TrainerControl, **kwargs: Any) -> TrainerControl:
-        if self.requested:
-            control.should_save = state.global_step < state.max_steps
-            control.should_training_stop = True
+        if self.requested and state.global_step < state.max_steps:
+            control.should_save = control.should_training_stop = True
             self.stopped_at = state.global_step
+        return control
+
+    def on_epoch_end(self, args: Any, state: Any, control: TrainerControl, **kwargs: Any) -> TrainerControl:
+        if self.stopped_at is not None:  # the epoch has not ended, or ends when the run goes on
+            control.should_log = control.should_evaluate = control.should_save = False
         return control
 
 
@@ -184,7 +188,7 @@ class QuietProgress(ProgressCallback):
             self.training_bar.set_postfix(self._numbers)
 
 
-class ZooTrainer(Trainer):
+class ZooTrainer(ResumableTrainer):
     """What the trainers of all tasks share: batches of like lengths, optimisers, schedules, the scale of the loss.
 
     `args` must be `ZooTrainingArguments`.

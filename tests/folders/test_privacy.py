@@ -12,7 +12,7 @@ from training_runs import train
 from hf_attention_zoo.cli.command import main
 from hf_attention_zoo.folders.checkpoint_folder import check_nothing_private, published_files
 from hf_attention_zoo.folders.privacy import is_secret_name, path_of_place, place_from, public_command, public_facts
-from hf_attention_zoo.training.output_folder import recorded_arguments
+from hf_attention_zoo.folders.written_files import recorded_arguments
 
 TOKEN = "hf_" + "a1B2" * 9
 SECRETS = [TOKEN, "ghp_" + "a1B2" * 9, "AKIA" + "A1B2" * 4, "-----BEGIN RSA PRIVATE KEY-----", "https://ada:pw@host/x"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hf_attention_zoo.training.output_folder import last_whole_checkpoint
+from hf_attention_zoo.training.checkpoints import last_whole_checkpoint
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "train.py"
 

@@ -24,13 +24,13 @@ from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split
 from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, load_reader, process_state
+from hf_attention_zoo.folders.written_files import recorded_arguments
 from hf_attention_zoo.images.feature_cache import RegionsOfRows, encode_pictures
 from hf_attention_zoo.metrics.caption_scoring import caption_scores
 from hf_attention_zoo.metrics.likelihood import sentence_nll
 from hf_attention_zoo.tasks.captions.examples import cached_features, regions_folder
 from hf_attention_zoo.tasks.captions.rows import CaptionRows, load_captions
 from hf_attention_zoo.training.dotted_flags import split_dotted
-from hf_attention_zoo.training.output_folder import recorded_arguments
 
 DATA_FIELDS = ("dataset", "dataset_config", "target_lang", "source_column", "target_column")
 SCORES = ("bleu1", "bleu2", "bleu3", "bleu4", "cider", "meteor", "exact")

@@ -18,11 +18,11 @@ from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split
 from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
+from hf_attention_zoo.folders.written_files import recorded_arguments
 from hf_attention_zoo.metrics.label_scoring import SCORERS, class_scores, confusion_matrix, mean_loss, set_scores
 from hf_attention_zoo.tasks.labels.baselines import cosine_logits, majority_logits, tfidf_available, tfidf_logits
 from hf_attention_zoo.tasks.labels.rows import load_labelled
 from hf_attention_zoo.training.arguments import DataArguments
-from hf_attention_zoo.training.output_folder import recorded_arguments
 
 DATA_FIELDS = ("dataset_config", "text_column", "text_pair_column", "label_column", "label_separator")
 

@@ -26,7 +26,7 @@ from hf_attention_zoo.tasks.running_text.token_store import (
     encode_sentences,
     read_state,
 )
-from hf_attention_zoo.training.output_folder import read_json, write_json
+from hf_attention_zoo.whole_files import read_json, write_json
 
 BATCHINGS = ("bucketed", "contiguous")
 POOLED_BATCHES = 64  # so many batches' sentences are sorted by length together

@@ -15,11 +15,12 @@ from typing import Any
 from hf_attention_zoo.evaluation.evaluation_command import base_metrics, chosen_data
 from hf_attention_zoo.evaluation.metrics_file import write_metrics
 from hf_attention_zoo.flags import FlagParser
+from hf_attention_zoo.folders.written_files import FACTS_FILE
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.tasks.running_text.objectives import objective_class
 from hf_attention_zoo.tasks.running_text.rows import DocumentSource
 from hf_attention_zoo.tasks.running_text.training import CorpusArguments
-from hf_attention_zoo.training.output_folder import FACTS_FILE, read_json
+from hf_attention_zoo.whole_files import read_json
 
 
 def evaluate_language(

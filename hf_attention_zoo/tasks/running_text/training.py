@@ -17,11 +17,9 @@ from hf_attention_zoo.tasks.running_text.objectives import Objective, objective_
 from hf_attention_zoo.tasks.running_text.rows import BLANK_LINE, WHOLE_FILE, DocumentSource
 from hf_attention_zoo.training.fine_tuning import cut_at_positions
 from hf_attention_zoo.training.held_out_trainer import HeldOutTrainer
-from hf_attention_zoo.training.output_folder import read_json
+from hf_attention_zoo.training.output_folder import CACHE_FOLDER
 from hf_attention_zoo.training.task_contract import EncodedData, TrainingTask
-
-# Folder in the output folder for encoded text, unless another is named; it goes when the run is finished.
-CACHE_FOLDER = "encoded_text"
+from hf_attention_zoo.whole_files import read_json
 
 
 @dataclass

@@ -22,12 +22,12 @@ from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split
 from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
+from hf_attention_zoo.folders.written_files import recorded_arguments
 from hf_attention_zoo.metrics.likelihood import sentence_nll
 from hf_attention_zoo.metrics.scoring import bleu_by_source_length, copy_baseline, corpus_bleu, corpus_chrf
 from hf_attention_zoo.seq2seq.translating import translate
 from hf_attention_zoo.tasks.translation.rows import load_data
 from hf_attention_zoo.training.dotted_flags import split_dotted
-from hf_attention_zoo.training.output_folder import recorded_arguments
 
 DECODING_FIELDS = (
     "num_beams",

@@ -1,0 +1,35 @@
+"""What training.json says of a finished run's folder: which files are ours, so that nothing else is ever replaced with
+the run, and with which arguments and data it was made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hf_attention_zoo.folders.privacy import PLACES, path_of_place
+from hf_attention_zoo.whole_files import checksum, read_json, write_json
+
+FACTS_FILE = "training.json"
+
+
+def note_files(folder: Path, *names: str) -> None:
+    """List more files, such as a card, in a finished run's training.json; nothing in other folders."""
+    facts = read_json(folder / FACTS_FILE)
+    if "files" in facts:
+        facts["files"] |= {name: checksum(folder / name) for name in names}
+        write_json(folder / FACTS_FILE, facts)
+
+
+def recorded_arguments(folder: str | Path) -> dict[str, Any]:
+    """The arguments of the run that made a folder, by its training.json; its data as paths.
+
+    training.json names no folders of the machine, but how to come from the run to its data.
+    """
+    facts = read_json(Path(folder) / FACTS_FILE)
+    arguments, places = facts.get("arguments"), facts.get(PLACES)
+    found = dict(arguments) if isinstance(arguments, dict) else {}
+    for name, place in places.items() if isinstance(places, dict) else ():
+        path = path_of_place(folder, str(place))
+        if path.exists() or not Path(str(found.get(name))).exists():
+            found[name] = str(path)
+    return found
