@@ -21,15 +21,14 @@ SETTINGS = {
 
 
 class TextVectors:
-    """Writes the files beside the weights; put it before `PreTrainedModel` among the bases.
+    """Writes the files beside the configuration; put it before `PreTrainedConfig` among the bases.
 
-    The body's `pooler_output` is the vector of each text, (B, size).
+    The body's `pooler_output` is the vector of each text, (B, size). Models save their configurations beside their
+    weights before anything is sent to the Hub, so that what is sent is whole.
     """
 
     def save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> None:
         """As ever, with `modules.json` and `sentence_bert_config.json`."""
         super().save_pretrained(save_directory, *args, **kwargs)
         for name, content in (("modules.json", MODULES), ("sentence_bert_config.json", SETTINGS)):
-            if kwargs.get("is_main_process", True):
-                text = json.dumps(content, indent=2) + "\n"
-                Path(save_directory, name).write_text(text, encoding="utf-8")
+            Path(save_directory, name).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -7,12 +7,13 @@ from transformers import PreTrainedConfig
 
 from hf_attention_zoo.parts.config_checks import check_above_zero, check_choices, check_probabilities, check_sizes
 from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
+from hf_attention_zoo.parts.text_vectors import TextVectors
 
 POOLINGS = ("attention", "average", "max")
 
 
 @strict
-class HANConfig(PreTrainedConfig):
+class HANConfig(TextVectors, PreTrainedConfig):
     """Sizes and choices of the hierarchical attention network; the defaults are the paper's (Section 3.3).
 
     Args:

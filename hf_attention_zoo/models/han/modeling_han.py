@@ -32,14 +32,13 @@ from hf_attention_zoo.losses.classification_loss import classification_loss
 from hf_attention_zoo.models.han.configuration_han import HANConfig
 from hf_attention_zoo.parts.model_inputs import one_of
 from hf_attention_zoo.parts.text_inputs import wanted_outputs
-from hf_attention_zoo.parts.text_vectors import TextVectors
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_
 from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 from hf_attention_zoo.recurrent.packed_reading import PackedBidirectionalEncoder, pack_rows
 
 
-class HANPreTrainedModel(TextVectors, PreTrainedModel):
+class HANPreTrainedModel(PreTrainedModel):
     """Initialisation, which the paper leaves open, and what transformers needs to know."""
 
     config: HANConfig

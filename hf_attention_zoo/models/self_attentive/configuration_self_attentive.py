@@ -7,13 +7,14 @@ from transformers import PreTrainedConfig
 
 from hf_attention_zoo.parts.config_checks import check_above_zero, check_choices, check_probabilities, check_sizes
 from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
+from hf_attention_zoo.parts.text_vectors import TextVectors
 
 CONNECTIONS = ("full", "pruned")
 PENALTY_NORMS = ("squared", "unsquared")
 
 
 @strict
-class SelfAttentiveConfig(PreTrainedConfig):
+class SelfAttentiveConfig(TextVectors, PreTrainedConfig):
     """Sizes and choices of the structured self-attentive model; the defaults are those of the paper's Yelp experiment.
 
     Args:

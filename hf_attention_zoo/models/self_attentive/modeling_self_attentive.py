@@ -40,7 +40,6 @@ from hf_attention_zoo.losses.classification_loss import classification_loss, lab
 from hf_attention_zoo.models.self_attentive.configuration_self_attentive import SelfAttentiveConfig
 from hf_attention_zoo.parts.model_inputs import one_of
 from hf_attention_zoo.parts.text_inputs import wanted_outputs
-from hf_attention_zoo.parts.text_vectors import TextVectors
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional_lstm import BidirectionalLSTM, DirectedLSTM
 
@@ -84,7 +83,7 @@ class SelfAttentiveClassifierOutput(ModelOutput):
     attentions: tuple[Tensor, ...] | None = None
 
 
-class SelfAttentivePreTrainedModel(TextVectors, PreTrainedModel):
+class SelfAttentivePreTrainedModel(PreTrainedModel):
     """Initialisation, which the paper leaves open, and what transformers needs to know."""
 
     config: SelfAttentiveConfig
