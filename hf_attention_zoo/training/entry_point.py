@@ -25,6 +25,7 @@ from hf_attention_zoo.folders.run_facts import changed_fields, describe_hardware
 from hf_attention_zoo.folders.wholeness import loading
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
+from hf_attention_zoo.training.callbacks import PatienceOverParts, QuietProgress, StopOnRequest
 from hf_attention_zoo.training.checkpoints import ARGUMENTS
 from hf_attention_zoo.training.choosing_metric import settle_metric
 from hf_attention_zoo.training.given_model import check_plan, check_tokenizer, check_vocabulary, load_given
@@ -39,7 +40,7 @@ from hf_attention_zoo.training.resuming import check_weights_fit, own_folder, st
 from hf_attention_zoo.training.run_plan import RunPlan
 from hf_attention_zoo.training.task_contract import EncodedData, TrainingTask
 from hf_attention_zoo.training.trackers import check_trackers
-from hf_attention_zoo.training.zoo_trainer import PatienceOverParts, QuietProgress, StopOnRequest, ZooTrainer
+from hf_attention_zoo.training.zoo_trainer import ZooTrainer
 
 
 @dataclass

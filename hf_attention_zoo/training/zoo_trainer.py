@@ -13,179 +13,30 @@ What differs from the classes they extend:
 
 import contextlib
 import math
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import datasets
 import torch
 from torch import nn
-from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, SequentialSampler
-from transformers import (
-    EarlyStoppingCallback,
-    Seq2SeqTrainer,
-    TrainerCallback,
-    TrainerControl,
-    TrainerState,
-)
-from transformers.trainer_callback import ExportableState, ProgressCallback
-from transformers.trainer_pt_utils import get_length_grouped_indices
+from torch.utils.data import DataLoader, Dataset, Sampler, SequentialSampler
+from transformers import Seq2SeqTrainer
 from transformers.trainer_utils import EvalLoopOutput, has_length
 
 from hf_attention_zoo.data.token_budget import TokenBudgetBatchSampler, pair_lengths
 from hf_attention_zoo.metrics.likelihood import sentence_nll
 from hf_attention_zoo.parts.model_inputs import up_to_last_label
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
+from hf_attention_zoo.training.callbacks import EpochOfBatches, ShrinkOnBadGradient, Stopwatch
 from hf_attention_zoo.training.checkpoint_averaging import AverageLastCheckpoints
 from hf_attention_zoo.training.choosing_metric import bare_name, refusal
+from hf_attention_zoo.training.epoch_order import LikeLengths, WholeStream
 from hf_attention_zoo.training.halving_schedule import halving_factor
 from hf_attention_zoo.training.label_smoothing import OTHER_CLASSES, OtherClassesSmoother
 from hf_attention_zoo.training.noam_schedule import model_width, noam_rate
-from hf_attention_zoo.training.optimizers import optimizer_class, shrink_on_bad_gradient
+from hf_attention_zoo.training.optimizers import optimizer_class
 from hf_attention_zoo.training.release_schedules import release_factor
 from hf_attention_zoo.training.resumable_trainer import ResumableTrainer
-
-
-class LikeLengths(Sampler[int]):
-    """The order of `train_sampling_strategy=group_by_length`, drawn from seed and epoch alone.
-
-    transformers' own draws from the global random state, so a run that goes on in the middle of an epoch would see
-    another order than the one that was stopped. The epoch is told by `EpochOfBatches` alone: a `set_epoch` would be
-    called by accelerate, whose count of epochs starts anew when a run goes on.
-    """
-
-    def __init__(self, lengths: Any, batch_size: int, seed: int) -> None:
-        self.lengths = [int(length) for length in lengths]
-        self.batch_size = batch_size
-        self.seed = seed
-        self.epoch = 0
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def __iter__(self) -> Iterator[int]:
-        generator = torch.Generator().manual_seed(self.seed + 1_000_003 * self.epoch)
-        return iter(get_length_grouped_indices(self.lengths, self.batch_size, generator=generator))
-
-
-class WholeStream(IterableDataset):
-    """A stream of `datasets` that every process reads from its beginning, so that each takes its share of every batch.
-
-    accelerate would give each process files of its own, and one that had fewer rows would end its epoch alone.
-    """
-
-    def __init__(self, stream: datasets.IterableDataset) -> None:
-        self.stream = stream
-
-    def __iter__(self) -> Iterator[Any]:
-        yield from self.stream
-
-    def set_epoch(self, epoch: int) -> None:
-        """The epoch by which the stream is shuffled."""
-        self.stream.set_epoch(epoch)
-
-
-class EpochOfBatches(TrainerCallback):
-    """Tells the sampler which epoch begins, also where a wrapper round it does not pass that on."""
-
-    def __init__(self, tell: Callable[[int], None]) -> None:
-        self.tell = tell
-
-    def on_epoch_begin(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        self.tell(int(state.epoch or 0))
-
-
-class ShrinkOnBadGradient(TrainerCallback):
-    """Before each update, puts a tenth of the weights in the place of a gradient that is not finite."""
-
-    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, model: nn.Module, **kwargs: Any) -> None:
-        shrink_on_bad_gradient(model.parameters())
-
-
-class Stopwatch(TrainerCallback, ExportableState):
-    """Seconds spent in training, over all the parts of a run that was stopped and continued."""
-
-    def __init__(self, seconds: float = 0.0) -> None:
-        self.seconds = seconds
-        self._started: float | None = None
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self.seconds = max(self.seconds, earlier_part(self, state).get("args", {}).get("seconds", 0.0))
-        self._started = time.monotonic()
-
-    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self.seconds, self._started = self.total(), None
-
-    def total(self) -> float:
-        """Seconds so far."""
-        return self.seconds + (time.monotonic() - self._started if self._started is not None else 0.0)
-
-    def state(self) -> dict[str, Any]:
-        return {"args": {"seconds": self.total()}, "attributes": {}}
-
-
-class PatienceOverParts(EarlyStoppingCallback):
-    """Early stopping that counts on where a stopped run was, as if it had not been stopped."""
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        super().on_train_begin(args, state, control, **kwargs)
-        attributes = earlier_part(self, state).get("attributes", {})
-        self.early_stopping_patience_counter = attributes.get("early_stopping_patience_counter", 0)
-
-
-def earlier_part(callback: TrainerCallback, state: Any) -> dict[str, Any]:
-    """What a checkpoint has of a callback's state, when a run goes on from it; nothing in a new run."""
-    found = state.stateful_callbacks.get(type(callback).__name__, {})
-    return found[-1] if isinstance(found, list) else found
-
-
-class StopOnRequest(TrainerCallback):
-    """Saves a checkpoint and stops at the end of the step in which somebody asked for it."""
-
-    def __init__(self) -> None:
-        self.requested = False
-        self.stopped_at: int | None = None
-
-    def on_step_end(self, args: Any, state: Any, control: TrainerControl, **kwargs: Any) -> TrainerControl:
-        if self.requested and state.global_step < state.max_steps:
-            control.should_save = control.should_training_stop = True
-            self.stopped_at = state.global_step
-        return control
-
-    def on_epoch_end(self, args: Any, state: Any, control: TrainerControl, **kwargs: Any) -> TrainerControl:
-        if self.stopped_at is not None:  # the epoch has not ended, or ends when the run goes on
-            control.should_log = control.should_evaluate = control.should_save = False
-        return control
-
-
-class QuietProgress(ProgressCallback):
-    """The Trainer's progress bar without a printed line per log: the newest numbers stand beside the bar."""
-
-    SHOWN = {
-        "loss": "loss",
-        "eval_bleu": "validation BLEU",
-        "eval_bleu4": "validation BLEU-4",
-        "eval_accuracy": "validation accuracy",
-    }
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._numbers: dict[str, str] = {}
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        super().on_train_begin(args, state, control, **kwargs)
-        if self.training_bar is not None:
-            self.training_bar.set_description("training")
-
-    def on_prediction_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """No second bar for the short validations."""
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:
-        if state.is_world_process_zero and self.training_bar is not None:
-            for key, label in self.SHOWN.items():
-                if key in (logs or {}):
-                    self._numbers[label] = f"{logs[key]:.3g}"
-            self.training_bar.set_postfix(self._numbers)
 
 
 class ZooTrainer(ResumableTrainer):

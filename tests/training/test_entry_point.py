@@ -11,8 +11,8 @@ from training_runs import PAPER_FLAGS, StopAt, losses, train
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from hf_attention_zoo.tasks.train import main
+from hf_attention_zoo.training.callbacks import StopOnRequest
 from hf_attention_zoo.training.output_folder import TrainingStopped
-from hf_attention_zoo.training.zoo_trainer import StopOnRequest
 
 Arguments = Callable[..., list[str]]
 
