@@ -42,10 +42,12 @@ def main(argv: Sequence[str]) -> int:
     )
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
     from hf_attention_zoo.data.contextual_vectors import ContextualVectors
+    from hf_attention_zoo.folders.wholeness import loading
     from hf_attention_zoo.tasks.running_text.rows import read_documents
 
     silence_libraries()
-    vectors = ContextualVectors(options.folder, cache=options.cache)
+    with loading(options.folder):
+        vectors = ContextualVectors(options.folder, cache=options.cache)
     sentences = (line for document in read_documents(options.dataset, split=options.split) for line in document)
     if options.with_word:
         sentences = (line for line in sentences if options.word in vectors.words_of(line))

@@ -83,7 +83,7 @@ def read_fasttext(path: Path, keeps: Keeps) -> Vectors:
             _unpack(stream, "<d")
             entries, words, _, _, pruned = _unpack(stream, "<iiiqq")
             if version not in (11, 12) or not 0 < width <= WIDEST or not 0 < words <= entries <= size or bucket < 0:
-                raise ValueError(f"{path} is no fastText model of version 11 or 12 (it says {version}); save it again")
+                raise ValueError(f"{path} is no whole fastText model of version 11 or 12; save or fetch it again")
             names = [name for name, kind in _entries(stream, entries) if kind == 0]
             if pruned * 8 > size:
                 raise EOFError

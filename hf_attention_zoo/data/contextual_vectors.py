@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -164,11 +164,15 @@ class ContextualVectors:
         return target
 
     def _load(self, path: Path) -> None:
-        with safe_open(path, "pt") as file:
-            found = json.loads((file.metadata() or {}).get("model", "null"))
-            if found != self.fingerprint:
-                raise ValueError(f"{path} holds vectors of another model; name another cache, or delete it")
-            self.kept = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (it is no mapping)
+        try:
+            with safe_open(path, "pt") as file:
+                found = json.loads((file.metadata() or {}).get("model", "null"))
+                kept = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (it is no mapping)
+        except (SafetensorError, ValueError) as error:
+            raise ValueError(f"{path} is no whole cache of vectors ({error}); delete it") from error
+        if found != self.fingerprint:
+            raise ValueError(f"{path} holds vectors of another model; name another cache, or delete it")
+        self.kept = kept
         others = {str(tensor.dtype) for tensor in self.kept.values() if tensor.dtype != self.dtype}
         if others:
             raise ValueError(

@@ -35,6 +35,8 @@ def check_whole(folder: str | Path) -> None:
             content = check_json(path / name)
             if name == "config.json":
                 _check_config(path / name, content)
+            if name == "generation_config.json":
+                _check_generation(path / name, content)
     for name in TOKENIZERS:
         if (path / name).is_file():
             _check_tokenizer(path / name, check_json(path / name))
@@ -64,6 +66,14 @@ def _check_config(path: Path, content: dict[str, Any]) -> None:
     except Exception as error:  # of many kinds: a wrong type, a combination that is no model, a field of another form
         said = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"{path} is no {row.config_class.__name__}: {said[:400]}") from error
+
+
+def _check_generation(path: Path, content: dict[str, Any]) -> None:
+    """Ids of tokens are numbers or lists of them: other values are found only when something is written."""
+    for name, value in content.items():
+        ids = value if isinstance(value, list) else [value]
+        if name.endswith("_token_id") and value is not None and not all(type(number) is int for number in ids):
+            raise ValueError(f"{path} is damaged: {name} is {value!r}, not a number. Save it again")
 
 
 def _check_tokenizer(path: Path, content: dict[str, Any]) -> None:

@@ -24,7 +24,8 @@ say so.
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -81,25 +82,40 @@ def build_card(folder: str | os.PathLike[str], *, name: str | None = None) -> st
     for a folder that is no checkpoint of a known architecture, and for facts or metrics that are wrong.
     """
     checkpoint = Checkpoint(require_folder(folder), name)
-    parts = [
-        f"# {checkpoint.title}",
-        describe(checkpoint),
-        usage(checkpoint),
-        results(checkpoint),
-        *(section(checkpoint.metrics, checkpoint.card) for section in checkpoint.card.sections),
-        picture(checkpoint),
-        training(checkpoint),
-        paper(checkpoint),
-        listed("Intended use", checkpoint.facts.get("intended_use")),
-        limits(checkpoint),
-        licence(checkpoint),
-    ]
-    metadata = checkpoint.metadata()
+    with records_as_written(checkpoint.folder / "training.json"):
+        trained = training(checkpoint)
+    with records_as_written(checkpoint.folder / "metrics.json"):
+        parts = [
+            f"# {checkpoint.title}",
+            describe(checkpoint),
+            usage(checkpoint),
+            results(checkpoint),
+            *(section(checkpoint.metrics, checkpoint.card) for section in checkpoint.card.sections),
+            picture(checkpoint),
+            trained,
+            paper(checkpoint),
+            listed("Intended use", checkpoint.facts.get("intended_use")),
+            limits(checkpoint),
+            licence(checkpoint),
+        ]
+        metadata = checkpoint.metadata()
     text = f"---\n{metadata.to_yaml()}\n---\n\n" + "\n\n".join(part for part in parts if part) + "\n"
     read_back = ModelCard(text).data  # what the Hub will read must be what was meant
     if read_back.to_dict() != metadata.to_dict():
         raise ValueError(f"{checkpoint.folder}: the card's metadata do not survive YAML: {metadata.to_dict()}")
     return text
+
+
+@contextmanager
+def records_as_written(path: Path) -> Iterator[None]:
+    """Raise a ValueError that names a record whose entries are not what training or evaluation write."""
+    try:
+        yield
+    except (TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
+        said = str(error) or type(error).__name__
+        raise ValueError(
+            f"{path} holds an entry of another kind than is written there ({said}); write it again or delete it"
+        ) from error
 
 
 def write_card(folder: str | os.PathLike[str], *, name: str | None = None) -> Path:

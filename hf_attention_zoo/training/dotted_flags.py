@@ -9,7 +9,8 @@ import yaml
 def split_dotted(argv: Sequence[str], sections: Iterable[str]) -> tuple[list[str], dict[str, dict[str, Any]]]:
     """Take `--section.name value` (or `=value`) out of the arguments; values are read as YAML, an empty one as "".
 
-    Returns what is left and the settings by section. Raises ValueError for an unknown section or a missing value.
+    Returns what is left and the settings by section. Raises ValueError for an unknown section, a missing value, or one
+    that is no YAML.
     """
     rest: list[str] = []
     settings: dict[str, dict[str, Any]] = {section: {} for section in sections}
@@ -26,5 +27,8 @@ def split_dotted(argv: Sequence[str], sections: Iterable[str]) -> tuple[list[str
             value = next(words, None)
             if value is None:
                 raise ValueError(f"{name} needs a value")
-        settings[section][key] = yaml.safe_load(value) if value else ""
+        try:
+            settings[section][key] = yaml.safe_load(value) if value else ""
+        except (yaml.YAMLError, RecursionError) as error:
+            raise ValueError(f"{name} {value[:80]!r} is no value: {' '.join(str(error).split())}") from None
     return rest, settings

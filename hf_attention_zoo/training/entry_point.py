@@ -204,8 +204,15 @@ def get_model(task: TrainingTask, tokenizer: Any) -> Any:
     plan, row = task.plan, task.row
     if plan.model.model is not None:
         return load_given(task)
+    given = task.config_fields(tokenizer)
+    for name in given.keys() & plan.config.keys():
+        if type(plan.config[name]) is not type(given[name]):
+            raise ValueError(
+                f"--config.{name} is {plan.config[name]!r}, and the tokenizer or the data make it {given[name]!r}; "
+                "leave it out"
+            )
     try:
-        config = row.config_class(**{**plan.config, **task.config_fields(tokenizer)})
+        config = row.config_class(**{**plan.config, **given})
     except StrictDataclassError as error:
         raise ValueError(f"--config: {' '.join(str(error).split())}") from error
     check_size(row.model_classes[task.auto_class], config)

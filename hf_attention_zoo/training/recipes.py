@@ -73,7 +73,9 @@ def read_run_file(path: str | Path) -> dict[str, Any]:
         raise ValueError(f"no such run file: {path}")
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text ({error}); save it as UTF-8") from None
+    except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
         raise ValueError(f"{path} must hold names and values, e.g. `dataset: translation_de_en`")

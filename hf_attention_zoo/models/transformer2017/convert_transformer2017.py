@@ -21,7 +21,6 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import pickle
 import re
 import shutil
 from collections.abc import Callable, Mapping
@@ -32,7 +31,7 @@ import torch
 from torch import Tensor
 
 from hf_attention_zoo.folders.saved_model import saved_config
-from hf_attention_zoo.folders.wholeness import loading
+from hf_attention_zoo.folders.wholeness import check_safetensors, loading
 from hf_attention_zoo.models.transformer2017.configuration_transformer2017 import Transformer2017Config
 
 FORMATS = ("marian", "fairseq", "annotated")
@@ -93,6 +92,7 @@ def load_weights(path: str | os.PathLike[str]) -> tuple[State, dict[str, Any]]:
     if path.suffix == ".safetensors":
         from safetensors.torch import load_file
 
+        check_safetensors(path)
         return load_file(path), {}
     with path.open("rb") as file:
         beginning = file.read(2)
@@ -101,9 +101,10 @@ def load_weights(path: str | os.PathLike[str]) -> tuple[State, dict[str, Any]]:
     try:
         with torch.serialization.safe_globals([argparse.Namespace]):
             content = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+    except Exception as error:  # damaged pickles raise of every kind
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise ValueError(
-            f"{path} cannot be read without running what is in it ({str(error).splitlines()[0][:200]}), and files of "
+            f"{path} cannot be read without running what is in it ({reason}), and files of "
             "strangers are not run. Where you trust it, save its dictionary of tensors with safetensors, and convert "
             "that"
         ) from error

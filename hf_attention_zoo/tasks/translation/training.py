@@ -19,6 +19,11 @@ from hf_attention_zoo.training.zoo_trainer import ZooSeq2SeqTrainer
 LONGEST_GENERATION = 256
 
 
+# Flags that say nothing to a translator.
+FOREIGN = ("text_column", "text_pair_column", "label_column", "class_names", "problem_type", "words_column")
+FOREIGN += ("tags_column", "question_column", "context_column", "answers_column", "choices_column", "right_column")
+
+
 class TranslationTask(TrainingTask):
     """Sentence pairs, a tokenizer for two languages, BLEU and chrF of greedy translations."""
 
@@ -31,6 +36,9 @@ class TranslationTask(TrainingTask):
             if getattr(self.plan.model, name) != getattr(ModelArguments(), name):
                 raise ValueError(f"--{name} is for models that read one language; translation models learn their own")
         data = self.plan.data
+        for name in FOREIGN:
+            if getattr(data, name) is not None:
+                raise ValueError(f"--{name} says nothing to a translator; leave it out")
         splits = load_data(
             data.source(),
             dataset_config=data.dataset_config,
