@@ -33,8 +33,9 @@ from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
-from hf_attention_zoo.data.record_files import SPLITS, read_rows
+from hf_attention_zoo.data.record_files import read_rows
 from hf_attention_zoo.data.samples import SAMPLES, LabelledSample, Sample, TextSample, TranslationSample
+from hf_attention_zoo.data.split_names import SPLITS
 
 Row = dict[str, Any]
 

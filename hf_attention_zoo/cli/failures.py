@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from hf_attention_zoo.data.entry_words import on_the_command_line
+
 TRACEBACK_VARIABLE = "ATTENTION_ZOO_TRACEBACK"
 USER_ERROR = 2
 INTERRUPTED = 130
@@ -28,7 +30,7 @@ def exit_code(run: Callable[[], int | None]) -> int:
     gives 130. With ATTENTION_ZOO_TRACEBACK=1 in the environment the traceback is shown instead.
     """
     try:
-        with _warnings_in_one_line():
+        with _warnings_in_one_line(), on_the_command_line():
             return run() or 0
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)

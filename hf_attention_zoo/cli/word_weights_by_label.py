@@ -36,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
     from hf_attention_zoo.alignment.results.word_weights import measure_word_weights
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
     from hf_attention_zoo.data.labels import REGRESSION, known_names, label_info_of
-    from hf_attention_zoo.data.record_files import canonical_split
+    from hf_attention_zoo.data.split_names import canonical_split
     from hf_attention_zoo.folders.saved_model import load_checkpoint
     from hf_attention_zoo.tasks.labels.rows import load_labelled
 

@@ -12,8 +12,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from hf_attention_zoo.data.columns import column_names, has_column, value_at
-from hf_attention_zoo.data.record_files import canonical_split, features_of_files, listed_classes, read_rows
+from hf_attention_zoo.data.delimited_files import as_list
+from hf_attention_zoo.data.entry_words import said
+from hf_attention_zoo.data.record_files import features_of_files, listed_classes, read_rows
 from hf_attention_zoo.data.sources import DataFiles, fetch_from_hub, local_files, refuse_arguments
+from hf_attention_zoo.data.split_names import canonical_split
 
 CONTEXT_COLUMNS = ("context", "passage", "text", "sent1", "startphrase", "sentence")
 
@@ -79,7 +82,10 @@ def column_of(row: Mapping[str, Any], named: str | None, usual: Sequence[str], w
     for name in usual:
         if has_column(row, name):
             return name
-    raise ValueError(f"{place} has no column with {what} ({', '.join(usual)}); it has {column_names(row)}; name it")
+    raise ValueError(
+        f"{place} has no column with {what} ({', '.join(usual)}); it has {column_names(row)}; "
+        f"{said('name it', 'name it with the flag that ends in _column')}"
+    )
 
 
 def answered_splits(
@@ -131,5 +137,6 @@ def untold_number(answer: Any) -> bool:
 
 
 def parted(given: Any) -> Any:
-    """A text as the list of what stands between white space; anything else as it is."""
+    """A text as the list that it prints, or of what stands between white space; anything else as it is."""
+    given = as_list(given, numbers=True)
     return given.split() if isinstance(given, str) else given

@@ -6,20 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hf_attention_zoo.data.entry_words import said
+
 Row = Mapping[str, Any]
 
-_HOW_TO_NAME = (
-    'name them with columns={"source": ..., "target": ...}; a dot goes into nested columns: "translation.de"'
-)
+
+def _how_to_name() -> str:
+    return said(
+        'name them with columns={"source": ..., "target": ...}; a dot goes into nested columns: "translation.de"',
+        "name them with --source_column and --target_column; a dot goes into nested columns: translation.de",
+    )
 
 
 @dataclass(frozen=True)
 class PairColumns:
-    """Names of the columns of a pair; a dot in a name leads into a nested column unless a column is so called."""
+    """Names of the columns of a pair; a dot in a name leads into a nested column unless a column is so called.
+
+    Attributes:
+        header: names of the columns of a file that has no header line.
+    """
 
     source: str
     target: str
     id: str | None = None
+    header: tuple[str, ...] | None = None
 
     def pick(self, row: Row, place: str) -> dict[str, str]:
         """The pair of a row as `{"source", "target"[, "id"]}`.
@@ -71,7 +81,10 @@ def resolve_columns(
     wanted = "'source' and 'target'"
     if source_lang or target_lang:
         wanted += f", 'translation', or the languages '{source_lang}' and '{target_lang}'"
-    raise ValueError(f"{where} has the columns {column_names(row)}, not {wanted}; {_HOW_TO_NAME}")
+    raise ValueError(
+        f"{where} has the columns {column_names(row)}, not {wanted}; {_how_to_name()}; where the "
+        "first line is a pair and no header, put one before it: source and target"
+    )
 
 
 def check_column_argument(columns: Mapping[str, str] | None) -> None:
@@ -81,7 +94,7 @@ def check_column_argument(columns: Mapping[str, str] | None) -> None:
     allowed = {"source", "target", "id"}
     if not isinstance(columns, Mapping) or not {"source", "target"} <= set(columns) <= allowed:
         raise ValueError(
-            f'columns={columns!r}: expected "source" and "target", and "id" if there is one; {_HOW_TO_NAME}'
+            f'columns={columns!r}: expected "source" and "target", and "id" if there is one; {_how_to_name()}'
         )
     for side, name in columns.items():
         if not isinstance(name, str) or not name:
@@ -122,7 +135,10 @@ def choose_languages(
     elif given is not None and len(others) == 1:
         other = others[0]
     else:
-        raise ValueError(f"{where} has the languages {listed}: say which way with source_lang and target_lang")
+        raise ValueError(
+            f"{where} has the languages {listed}: say which way with "
+            f"{said('source_lang and target_lang', '--source_lang and --target_lang')}"
+        )
     return (source_lang, other) if source_lang is not None else (other, given)
 
 
@@ -132,7 +148,8 @@ def text_at(row: Row, path: str, place: str) -> str:
     if not isinstance(value, str):
         raise ValueError(
             f"{place}: column '{path}' holds {described_value(value)} where text is wanted; "
-            "correct or remove the row, or name another column with columns="
+            "correct or remove the row, or name another column "
+            f"{said('with columns=', '(a flag that ends in _column)')}"
         )
     try:
         value.encode("utf-8")

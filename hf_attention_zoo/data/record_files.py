@@ -1,40 +1,48 @@
 """Reading rows from local files, one at a time and with their place, so that a bad row can be named.
 
 Formats: JSON lines (`.jsonl`, `.json`), a JSON array of objects or one object (`.json`), CSV and TSV with a header
-line, Parquet, and parallel text (two files with a sentence per line). All but Parquet may be packed with gzip or xz.
+line (`.txt` with tabs is TSV), sentences with a word a line (`.conllu`, `.conll`), Parquet, and parallel text (two
+files with a sentence per line). All but Parquet may be packed with gzip or xz.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from hf_attention_zoo.data.unpacking import PACKED, open_binary
+from hf_attention_zoo.data.delimited_files import read_delimited
+from hf_attention_zoo.data.entry_words import said
+from hf_attention_zoo.data.likely_encoding import not_utf8
+from hf_attention_zoo.data.split_names import (
+    SPLIT_WORDS,
+    SPLITS,
+    files_by_split,
+    paths_in_order,
+    split_of_name,
+    split_of_path,
+    stem_of,
+    warn_of_left_out,
+)
+from hf_attention_zoo.data.unpacking import PACKED, open_binary, open_text
+from hf_attention_zoo.data.word_line_files import WORD_LINE_ENDINGS, read_word_lines
 
-FORMATS = {".jsonl": "json", ".json": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
-FORMATS_SAID = ".jsonl, .json, .csv, .tsv (each also with .gz or .xz) and .parquet"
-
-SPLIT_ALIASES = {"training": "train", "valid": "validation", "val": "validation", "dev": "validation"}
-SPLITS = ("train", "validation", "test")
+FORMATS = {
+    **dict.fromkeys(WORD_LINE_ENDINGS, "conll"),
+    ".conllu": "conllu",
+    ".jsonl": "json",
+    ".json": "json",
+    ".ndjson": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+}
+FORMATS_SAID = ".jsonl, .json, .csv, .tsv, .conllu, .conll, .txt with tabs (each also with .gz or .xz) and .parquet"
 
 # Files of a split: one file, or the sentences of each language in a file of its own.
 SplitFile = Path | Mapping[str, Path]
-
-# The csv module stops at 131,072 characters otherwise; this is the most that every platform takes.
-_LONGEST_FIELD = 2**31 - 1
-
-_SPLIT_FILE = re.compile(r"(train|training|validation|valid|val|dev|test)([-_.]\d+(-of-\d+)?)?", re.IGNORECASE)
-
-
-def canonical_split(name: str) -> str:
-    """The usual name of a split: `dev`, `val` and `valid` are `validation`."""
-    lower = name.lower()
-    return SPLIT_ALIASES.get(lower, lower if lower in SPLITS else name)
 
 
 def format_of(path: Path) -> str | None:
@@ -44,35 +52,60 @@ def format_of(path: Path) -> str | None:
         suffixes = suffixes[:-1]
         if suffixes and suffixes[-1] == ".parquet":
             return None
+    if suffixes and suffixes[-1] == ".txt":
+        return "tsv" if path.is_file() and _first_line_has_a_tab(path) else None
     return FORMATS.get(suffixes[-1]) if suffixes else None
 
 
-def split_files_of_folder(
-    folder: Path, source_lang: str | None, target_lang: str | None
-) -> dict[str, list[SplitFile]]:
-    """Files of the train, validation and test split in a folder or its `data` folder.
+def is_table(path: Path) -> bool:
+    """Whether a path is a file of rows."""
+    return path.is_file() and not path.name.startswith(".") and format_of(path) is not None
 
-    Looks for `train.jsonl` and the like (shards: `train-00000-of-00004.parquet`), else, with both languages given, for
-    parallel text: `train.de` beside `train.en`.
+
+def _first_line_has_a_tab(path: Path) -> bool:
+    """Whether a text file is a table, as the film reviews of NSMC are."""
+    with open_binary(path) as stream:
+        return b"\t" in stream.readline(1 << 16)
+
+
+def split_files_of_folder(
+    folder: Path, source_lang: str | None, target_lang: str | None, prefix: str = ""
+) -> dict[str, list[SplitFile]]:
+    """Files of the train, validation and test split in a folder, its `data` or `annotations`, or folders of splits.
+
+    Names tell the split by the rule of `split_names`. A single table without a word of a split is for training. With
+    both languages given, parallel text counts, too: `train.de` beside `train.en`.
+
+    Args:
+        prefix: where files have names that begin so, only these.
 
     Raises:
         ValueError: there are none, or a split has files of several formats.
     """
-    for place in (folder, folder / "data"):
-        found = _tabular_files(place) or _parallel_files(place, source_lang, target_lang)
+    for place in (folder, folder / "data", folder / "annotations"):
+        found = _tabular_files(place, prefix) or _parallel_files(place, source_lang, target_lang)
         if found:
-            return {split: found[split] for split in SPLITS if split in found}
+            return found
+    parts = {split: part for part in folder.iterdir() if part.is_dir() and (split := split_of_name(part.name))}
+    below = {split: tables for split, part in parts.items() if (tables := [*filter(is_table, part.rglob("*"))])}
+    if below:
+        return {split: list(paths_in_order(below[split])) for split in SPLITS if split in below}
     there = sorted(path.name for path in folder.iterdir())
     listed = ", ".join(there[:10]) + (", ..." if len(there) > 10 else "")
     raise ValueError(
         f"folder {folder} has no train, validation or test file ({FORMATS_SAID}; or parallel text such as train.de "
-        f"and train.en, with source_lang and target_lang); it holds: {listed or 'nothing'}. "
-        'Rename the files or name them with data_files={"train": ...}'
+        f"and train.en, with {said('source_lang and target_lang', '--source_lang and --target_lang')}); "
+        f"it holds: {listed or 'nothing'}. "
+        "Rename the files or name them with "
+        + said('data_files={"train": ...}', "--train_file, --validation_file and --test_file")
     )
 
 
-def read_rows(file: SplitFile) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def read_rows(file: SplitFile, header: Sequence[str] | None = None) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Rows of a file, each with its place ("line 7 of train.jsonl").
+
+    Args:
+        header: names of the columns of a table without a header line.
 
     Raises:
         ValueError: the file is missing, of an unknown format, damaged, or a row is not a set of named columns.
@@ -85,11 +118,15 @@ def read_rows(file: SplitFile) -> Iterator[tuple[str, Mapping[str, Any]]]:
     kind = format_of(file)
     if kind is None:
         raise ValueError(f"file {file} is of no known format; files that can be read: {FORMATS_SAID}")
-    reader = {"json": _read_json, "csv": _read_csv, "tsv": _read_tsv, "parquet": _read_parquet}[kind]
     try:
-        yield from reader(file)
+        if kind in ("csv", "tsv"):
+            yield from read_delimited(file, kind, header)
+        elif kind in ("conll", "conllu"):
+            yield from read_word_lines(file, kind)
+        else:
+            yield from (_read_json if kind == "json" else _read_parquet)(file)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{file} is not UTF-8 text ({error}); convert it first") from error
+        raise not_utf8(file, error) from error
     except RecursionError as error:
         raise ValueError(f"{file} holds JSON that is nested too deeply to be rows; flatten it first") from error
 
@@ -124,50 +161,60 @@ def described(file: SplitFile) -> str:
     return str(file) if isinstance(file, Path) else " and ".join(str(path) for path in file.values())
 
 
-def _tabular_files(folder: Path) -> dict[str, list[SplitFile]]:
-    found: dict[str, list[SplitFile]] = {}
-    families: dict[str, set[tuple[str, str, bool]]] = {}
-    for path in sorted(folder.glob("*")):
-        kind = format_of(path) if path.is_file() else None
-        if kind is None:
-            continue
-        stem, _, ending = path.name.removesuffix(".gz").removesuffix(".xz").rpartition(".")
-        match = _SPLIT_FILE.fullmatch(stem)
-        if match:
-            split = canonical_split(match[1])
-            found.setdefault(split, []).append(path)
-            # Shards of one file belong together; anything else that claims the split is a rival.
-            sharded = match[2] is not None
-            families.setdefault(split, set()).add((match[1], ending if sharded else path.name, sharded))
-    for split, family in families.items():
-        if len(family) > 1:
-            names = ", ".join(path.name for path in found[split])
-            raise ValueError(
-                f"folder {folder} has several candidates for the split '{split}': {names}; keep one of them or choose "
-                f"with data_files={{'{split}': ...}}"
+def _tabular_files(folder: Path, prefix: str) -> dict[str, list[SplitFile]]:
+    if not folder.is_dir():
+        return {}
+    readable = [path for path in folder.glob("*") if not path.name.startswith(".") and is_table(path)]
+    readable = [path for path in readable if path.name.startswith(prefix)] or readable
+    if not any(split_of_path(path, folder) for path in readable):
+        # A single table needs no name; of several nobody knows which belong together.
+        return {"train": list(readable)} if len(readable) == 1 else {}
+    worded = [path for path in readable if split_of_path(path, folder)]
+    warn_of_left_out(folder, set(readable) - set(worded), "their names say no split (train, validation, test)")
+    found = files_by_split(worded, folder)
+    for split, paths in found.items():
+        # `train.csv` is the split, `train_full.csv` and `train_results.json` beside it are something else.
+        plain = [path for path in paths if re.sub("(-of-)?[-._ 0-9]", "", stem_of(path).lower()) in SPLIT_WORDS[split]]
+        if plain and len(plain) < len(paths):
+            warn_of_left_out(folder, set(paths) - set(plain), f"{plain[0].name} is the split '{split}'")
+            found[split] = paths = plain
+        # Shards of one file differ in their numbers; anything else that claims the split is a rival.
+        shards = {re.sub("[0-9]+", "0", path.name) for path in paths}
+        if len(shards) > 1:
+            names = ", ".join(path.name for path in paths)
+            how = said(
+                f"choose with data_files={{'{split}': ...}}",
+                "choose with --train_file, --validation_file, --test_file",
             )
-    return found
+            raise ValueError(
+                f"folder {folder} has several candidates for the split '{split}': {names}; keep one of them or {how}"
+            )
+    return {split: list(paths) for split, paths in found.items()}
 
 
 def _parallel_files(folder: Path, source_lang: str | None, target_lang: str | None) -> dict[str, list[SplitFile]]:
-    found: dict[str, list[SplitFile]] = {}
-    if source_lang is None or target_lang is None:
-        return found
-    for name in (*SPLITS, *SPLIT_ALIASES):
-        sides = {}
+    if source_lang is None or target_lang is None or not folder.is_dir():
+        return {}
+    sides: dict[str, dict[str, Path]] = {}
+    for path in paths_in_order(folder.glob("*")):
         for language in (source_lang, target_lang):
-            for candidate in (folder / f"{name}.{language}", folder / f"{name}.{language}.gz"):
-                if candidate.is_file():
-                    sides[language] = candidate
-        if len(sides) == 2:
-            found.setdefault(canonical_split(name), []).append(sides)
-    return found
-
-
-def open_text(path: Path, newline: str = "\n") -> TextIO:
-    """Open a text file, packed or not; by default only a line feed ends a line, as texts may hold other breaks."""
-    # utf-8-sig: spreadsheets put a byte order mark in front of the first column's name.
-    return io.TextIOWrapper(open_binary(path), encoding="utf-8-sig", newline=newline)
+            for ending in (f".{language}", f".{language}.txt"):
+                name = path.name
+                for packing in PACKED:
+                    name = name.removesuffix(packing)
+                if path.is_file() and name.endswith(ending):
+                    sides.setdefault(name.removesuffix(ending), {})[language] = path
+    pairs = {stem: both for stem, both in sides.items() if len(both) == 2}
+    named = {stem: split for stem in pairs if (split := split_of_name(stem))}
+    if not named:
+        return {"train": [next(iter(pairs.values()))]} if len(pairs) == 1 else {}
+    left = [path for stem, both in pairs.items() if stem not in named for path in both.values()]
+    warn_of_left_out(folder, left, "their names say no split (train, validation, test)")
+    found: dict[str, list[SplitFile]] = {}
+    for stem, split in named.items():
+        both = pairs[stem]
+        found.setdefault(split, []).append({language: both[language] for language in (source_lang, target_lang)})
+    return {split: found[split] for split in SPLITS if split in found}
 
 
 def _lines(stream: TextIO) -> Iterator[str]:
@@ -226,39 +273,6 @@ def _object(row: Any, place: str) -> Mapping[str, Any]:
     if not isinstance(row, dict):
         raise ValueError(f"{place} is {type(row).__name__} {str(row)[:40]!r}; expected an object with named columns")
     return row
-
-
-def _read_csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    yield from _read_delimited(path, delimiter=",", quoting=csv.QUOTE_MINIMAL)
-
-
-def _read_tsv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    # Tab-separated corpora do not quote; a lone quotation mark would swallow lines.
-    yield from _read_delimited(path, delimiter="\t", quoting=csv.QUOTE_NONE)
-
-
-def _read_delimited(path: Path, delimiter: str, quoting: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    csv.field_size_limit(_LONGEST_FIELD)
-    with open_text(path, newline="") as stream:
-        reader = csv.reader(stream, delimiter=delimiter, quoting=quoting, strict=quoting == csv.QUOTE_MINIMAL)
-        try:
-            header = next(reader, None)
-            if header is None:
-                return
-            if len(set(header)) != len(header):
-                raise ValueError(f"{path} names a column twice in its header line: {header}")
-            for number, values in enumerate(reader, 1):
-                if not values:
-                    continue
-                place = f"row {number} of {path}"
-                if len(values) != len(header):
-                    raise ValueError(
-                        f"{place} (up to line {reader.line_num}) has {len(values)} fields where the header line has "
-                        f"{len(header)}: {header}; quote fields that hold the separator"
-                    )
-                yield place, dict(zip(header, values, strict=True))
-        except csv.Error as error:
-            raise ValueError(f"line {reader.line_num} of {path} cannot be read: {error}") from error
 
 
 def _read_parquet(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:

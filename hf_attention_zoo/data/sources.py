@@ -12,13 +12,13 @@ from hf_attention_zoo.data.record_files import (
     FORMATS,
     FORMATS_SAID,
     SplitFile,
-    canonical_split,
     described,
     format_of,
     read_rows,
     split_files_of_folder,
 )
 from hf_attention_zoo.data.samples import SAMPLES, similar_samples, unknown_sample
+from hf_attention_zoo.data.split_names import canonical_split
 
 DataFiles = str | os.PathLike | Sequence[str | os.PathLike] | Mapping[str, Any]
 

@@ -17,7 +17,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
-from hf_attention_zoo.data.record_files import open_text
+from hf_attention_zoo.data.likely_encoding import not_utf8
+from hf_attention_zoo.data.unpacking import open_text
 
 STANDARD = "-"
 BYTE_ORDER_MARK = "\ufeff"
@@ -64,7 +65,11 @@ def _without_ends(lines: Iterable[str], name: str) -> Iterator[str]:
             text = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
             yield text.removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name} is not UTF-8 text ({error}); convert it first") from None
+        raise (
+            ValueError(f"{name} is not UTF-8 text ({error}); convert it first")
+            if name == "standard input"
+            else not_utf8(Path(name), error)
+        ) from None
 
 
 def lines_of_file(given: str) -> Iterator[str]:

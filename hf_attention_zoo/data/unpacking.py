@@ -8,7 +8,7 @@ import lzma
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 PACKED = (".gz", ".xz")
 
@@ -85,6 +85,12 @@ def open_binary(path: Path) -> BinaryIO:
         return path.open("rb")
     opened = gzip.GzipFile if packing == "gzip" else lzma.LZMAFile
     return io.BufferedReader(BoundedUnpacking(opened(path), path.stat().st_size, str(path), packing), 1 << 16)
+
+
+def open_text(path: Path, newline: str = "\n") -> TextIO:
+    """Open a text file, packed or not; by default only a line feed ends a line, as texts may hold other breaks."""
+    # utf-8-sig: spreadsheets put a byte order mark in front of the first column's name.
+    return io.TextIOWrapper(open_binary(path), encoding="utf-8-sig", newline=newline)
 
 
 def open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> BinaryIO:

@@ -23,8 +23,10 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from hf_attention_zoo.data.record_files import canonical_split, read_rows, split_files_of_folder
+from hf_attention_zoo.data.delimited_files import as_list
+from hf_attention_zoo.data.record_files import read_rows, split_files_of_folder
 from hf_attention_zoo.data.samples import get_sample, is_sample
+from hf_attention_zoo.data.split_names import canonical_split, stem_of
 from hf_attention_zoo.data.unpacking import open_member
 from hf_attention_zoo.images.feature_cache import FeatureCache, RegionsOfRows
 from hf_attention_zoo.images.opening import MOST_PIXELS, open_picture
@@ -226,14 +228,45 @@ def load_captions(
     if folder.is_dir():
         store = PictureFolder(folder, pictures_outside)
         found: dict[str, CaptionRows] = {}
-        for split, files in split_files_of_folder(folder, None, None).items():
+        for split, files in split_files_of_folder(folder, None, None, prefix="captions").items():
             if wanted is None or split in wanted:
-                placed = [row for file in files for row in read_rows(file)]
+                placed = [row for file in files for row in _without_coco(read_rows(file), file, store)]
                 found[split] = _rows(placed, store, language, picture_column, caption_column)
         return found
     if name.startswith((".", "/")) or name.count("/") > 1 or not name:
         raise ValueError(f"no such folder: {name!r}; give a folder, an embedded sample or a Hub id")
     return _from_hub(name, dataset_config, language, picture_column, caption_column, wanted, pictures_outside)
+
+
+def _without_coco(
+    rows: Iterator[tuple[str, Mapping[str, Any]]], file: Any, store: PictureFolder
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Rows as they are, or those of a file of COCO, `captions_train2017.json`: a row for each caption.
+
+    The pictures lie in the folder, or as COCO packs them in one that is called as the file: `train2017/`.
+
+    Raises:
+        ValueError: a caption is of no picture of the file.
+    """
+    for place, row in rows:
+        pictures, written = row.get("images"), row.get("annotations")
+        if not isinstance(pictures, list) or not isinstance(written, list):
+            yield place, row
+            continue
+        folder = stem_of(file).removeprefix("captions_")
+        names = {picture.get("id"): picture.get("file_name") for picture in pictures}
+        for number, caption in enumerate(written, 1):
+            name, text = names.get(caption.get("image_id")), caption.get("caption")
+            if name is None or text is None:
+                raise ValueError(
+                    f"{place}, annotation {number} has no caption of a picture that the file lists; captions are read "
+                    "from COCO's files captions_train2017.json and the like"
+                )
+            beside = f"{folder}/{name}"
+            yield (
+                f"{place}, annotation {number}",
+                {"id": caption["image_id"], "file_name": beside if beside in store else name, "caption": text},
+            )
 
 
 def _from_hub(
@@ -346,6 +379,7 @@ def _captions(value: Any, language: str | None, place: str) -> list[str]:
         value = value.get(language)
         if value is None:  # tables fill what a row lacks
             return []
+    value = as_list(value)
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, (list, tuple)) or not all(isinstance(text, str) for text in listed):
         raise ValueError(f"{place}: captions are of type {type(value).__name__}; give a string or a list of strings")

@@ -17,7 +17,9 @@ from hf_attention_zoo.data.answer_rows import (
     untold_number,
 )
 from hf_attention_zoo.data.columns import described_value, has_column, text_at, value_at
+from hf_attention_zoo.data.delimited_files import as_list
 from hf_attention_zoo.data.sources import DataFiles
+from hf_attention_zoo.data.split_names import in_natural_order
 
 CHOICE_COLUMNS = ("choices", "endings", "answers")
 
@@ -69,11 +71,11 @@ def _chosen(
 ) -> dict[str, Any]:
     text = text_at(row, column_of(row, context, CONTEXT_COLUMNS, "the context", place), place)
     if choices is None and has_column(row, "ending0"):
-        numbered = sorted(name for name in row if name.startswith("ending") and name[6:].isdigit())
+        numbered = in_natural_order(name for name in row if name.startswith("ending") and name[6:].isdigit())
         before = str(row.get("sent2") or "")
         endings = [f"{before} {text_at(row, name, place)}".strip() for name in numbered]
     else:
-        endings = value_at(row, column_of(row, choices, CHOICE_COLUMNS, "the choices", place), place)
+        endings = as_list(value_at(row, column_of(row, choices, CHOICE_COLUMNS, "the choices", place), place))
     if (
         not isinstance(endings, list | tuple)
         or len(endings) < 2

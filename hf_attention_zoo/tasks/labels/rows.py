@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from datasets import Dataset, DatasetDict, Features, Value
 from datasets import Sequence as ListOf
 
 from hf_attention_zoo.data.columns import column_names, described_value, has_column, text_at, value_at
+from hf_attention_zoo.data.delimited_files import as_list
+from hf_attention_zoo.data.entry_words import said
 from hf_attention_zoo.data.labels import (
     MULTI_LABEL,
     REGRESSION,
@@ -23,15 +25,14 @@ from hf_attention_zoo.data.labels import (
     check_problem_type,
     understand_labels,
 )
-from hf_attention_zoo.data.record_files import SPLITS, canonical_split, features_of_files, listed_classes, read_rows
 from hf_attention_zoo.data.samples import LabelledSample, get_sample, is_sample
-from hf_attention_zoo.data.sources import DataFiles, chosen_splits, fetch_from_hub, local_files, refuse_arguments
+from hf_attention_zoo.data.sources import DataFiles, chosen_splits, fetch_from_hub, refuse_arguments
+from hf_attention_zoo.data.split_names import SPLITS, canonical_split
 from hf_attention_zoo.data.text_encoding import Text, joined
-from hf_attention_zoo.data.text_folders import class_folders, read_class_folders
+from hf_attention_zoo.tasks.labels.label_sources import HubSplit, LabelledFiles, PlacedRow, local_sources
 
 logger = logging.getLogger(__name__)
 
-PlacedRow = tuple[str, Mapping[str, Any]]
 
 # Names that columns go by where the caller names none, the first that is there counts.
 PAIR_COLUMNS = (
@@ -40,14 +41,14 @@ PAIR_COLUMNS = (
     ("premise", "hypothesis"),
     ("question1", "question2"),
     ("text1", "text2"),
+    ("question", "sentence"),
 )
 TEXT_COLUMNS = ("text", "sentences", "paragraphs", "sentence", "document", "review", "content")
-LABEL_COLUMNS = ("label", "labels", "class", "category")
+LABEL_COLUMNS = ("label", "labels", "class", "category", "gold_label")
 # Endings of a column that names the classes which the label's column counts.
 NAME_ENDINGS = ("_name", "_text")
 
 ROLES = ("text", "text_pair", "label", "id")
-_HOW_TO_NAME = 'name them with columns={"text": ..., "text_pair": ..., "label": ...}'
 
 LABEL_FEATURES: dict[str, Any] = {
     SINGLE_LABEL: Value("int64"),
@@ -125,18 +126,18 @@ def load_labelled(
         sample = get_sample(name)
         if not isinstance(sample, LabelledSample):
             raise ValueError(f"sample {name} holds translations, not labels; load it with load_data")
-        sources = {split: _Files([sample.file(split)]) for split in SPLITS}
+        sources = {split: LabelledFiles([sample.file(split)]) for split in SPLITS}
         if label_names is None and not (columns or {}).get("label"):
             label_names = sample.label_names
     else:
-        found = _local_sources(name, data_files)
+        found = local_sources(name, data_files)
         if found is None and not isinstance(dataset, str):
             raise ValueError(f"{name} does not exist (looked from {Path.cwd()}); check the path")
         if found is None:
             raw = fetch_from_hub(name, dataset_config, data_files, streaming=False)
             named = {canonical_split(split): data for split, data in raw.items()}
             found = {
-                split: _HubSplit(data, f"{name}, split {split}")
+                split: HubSplit(data, f"{name}, split {split}")
                 for split, data in (named if len(named) == len(raw) else raw).items()
             }
         else:
@@ -145,60 +146,6 @@ def load_labelled(
     return _Reader(name, columns, problem_type, label_names, label_separator, needed).read(
         chosen_splits(sources, splits, name)
     )
-
-
-class _Files:
-    """Rows of local files; iterating again reads again."""
-
-    def __init__(self, files: Sequence[Any]) -> None:
-        self.files = files
-
-    def __iter__(self) -> Iterator[PlacedRow]:
-        for file in self.files:
-            yield from read_rows(file)
-
-    def class_names(self, column: str) -> list[str] | None:
-        """The classes that the files themselves list for a column, as Parquet of `datasets` does."""
-        return listed_classes(features_of_files(self.files), column)
-
-
-class _ClassFolders:
-    def __init__(self, folders: list[Any]) -> None:
-        self.folders = folders
-
-    def __iter__(self) -> Iterator[PlacedRow]:
-        yield from read_class_folders(self.folders)
-
-
-class _HubSplit:
-    """Rows of a split of the Hub; only the needed columns are read once they are known."""
-
-    def __init__(self, data: Any, where: str) -> None:
-        self.data = data
-        self.where = where
-
-    def select(self, names: Sequence[str]) -> None:
-        there = self.data.column_names
-        wanted = [name if name in there else name.partition(".")[0] for name in names]
-        self.data = self.data.select_columns(list(dict.fromkeys(wanted)))
-
-    def class_names(self, column: str) -> list[str] | None:
-        """The classes that the data set itself lists for a column."""
-        return listed_classes(self.data.features or {}, column)
-
-    def __iter__(self) -> Iterator[PlacedRow]:
-        for number, row in enumerate(self.data, 1):
-            yield f"row {number} of {self.where}", row
-
-
-def _local_sources(name: str, data_files: DataFiles | None) -> dict[str, Iterable[PlacedRow]] | None:
-    path = Path(name).expanduser()
-    if data_files is None and path.is_dir():
-        folders = class_folders(path)
-        if folders is not None:
-            return {split: _ClassFolders(classes) for split, classes in folders.items()}
-    files = local_files(name, data_files, None, None)
-    return None if files is None else {split: _Files(paths) for split, paths in files.items()}
 
 
 class _Reader:
@@ -236,9 +183,9 @@ class _Reader:
                 without[where] = first[1]
                 continue
             found = resolve_labelled_columns(first[1], self.columns, where)
-            if isinstance(source, _HubSplit | _Files) and len(found.labels) == 1:
+            if isinstance(source, HubSplit | LabelledFiles) and len(found.labels) == 1:
                 listed = listed or source.class_names(found.labels[0])
-            if isinstance(source, _HubSplit):
+            if isinstance(source, HubSplit):
                 source.select(found.all())
             read, placed = self._read_split(source, found, where, named, split in self.with_labels)
             if placed is not None:
@@ -306,7 +253,7 @@ class _Reader:
         return rows, labels
 
     def _label(self, row: Mapping[str, Any], found: LabelledColumns, place: str, named: dict[Any, str]) -> Any:
-        values = [value_at(row, column, place) for column in found.labels]
+        values = [as_list(value_at(row, column, place), numbers=True) for column in found.labels]
         if values == [""] and self.problem_type == MULTI_LABEL:
             return []  # none of the classes
         if any(
@@ -374,12 +321,21 @@ def resolve_labelled_columns(row: Mapping[str, Any], columns: Mapping[str, Any] 
     given = label_columns(row, columns)
     if text is None or not given:
         missing = f"text ({', '.join(TEXT_COLUMNS)})" if text is None else f"label ({', '.join(LABEL_COLUMNS)})"
-        raise ValueError(f"{where} has the columns {column_names(row)}, none of them a {missing}; {_HOW_TO_NAME}")
+        raise ValueError(f"{where} has the columns {column_names(row)}, none of them a {missing}; {how_to_name()}")
     name_column = None
     if len(given) == 1:
         name_column = next((given[0] + ending for ending in NAME_ENDINGS if has_column(row, given[0] + ending)), None)
     identity = wanted.get("id") or ("id" if row.get("id") is not None else None)
     return LabelledColumns(text, pair, tuple(given), identity, name_column)
+
+
+def how_to_name() -> str:
+    """What to do where no column is called as usual."""
+    named = said(
+        'name them with columns={"text": ..., "text_pair": ..., "label": ...}',
+        "name them with --text_column, --text_pair_column and --label_column",
+    )
+    return f"{named}, or put a line with the names of the columns first if there is none"
 
 
 def _check_columns(columns: Mapping[str, Any] | None) -> None:
@@ -395,7 +351,7 @@ def _check_columns(columns: Mapping[str, Any] | None) -> None:
 
 def _text(row: Mapping[str, Any], column: str, place: str) -> Text:
     """A string, or the sentences of a document; paragraphs are strung together, empty sentences left out."""
-    value = value_at(row, column, place)
+    value = as_list(value_at(row, column, place))
     if not isinstance(value, list | tuple):
         return text_at(row, column, place)
     sentences = [inner for part in value for inner in (part if isinstance(part, list | tuple) else [part])]

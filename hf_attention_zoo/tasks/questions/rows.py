@@ -93,20 +93,46 @@ def load_questions(
 
 
 def _without_nesting(rows: Iterator[PlacedRow]) -> Iterator[PlacedRow]:
-    """The questions of rows: a row itself, or all of a file in SQuAD's nesting of articles and paragraphs."""
+    """The questions of rows: a row itself, or all of a file in the nesting of SQuAD (1, 2, KorQuAD 1) or KorQuAD 2.
+
+    SQuAD has articles with paragraphs with questions; in KorQuAD 2 an article is one long context.
+
+    Raises:
+        ValueError: another nesting, such as CoQA's, whose questions are answered from those before them.
+    """
     for place, row in rows:
         articles = row.get("data")
         if not isinstance(articles, list):
             yield place, row
             continue
-        for article in articles:
-            for paragraph in article["paragraphs"]:
-                for asked in paragraph["qas"]:
+        for number, article in enumerate(articles, 1):
+            for paragraph in _parts(article, "paragraphs", f"{place}, article {number}", others=[article]):
+                for asked in _parts(paragraph, "qas", f"{place}, article {number}"):
                     told = {"answers": []} if asked.get("is_impossible") else {}
                     yield (
                         f"{place}, question {asked.get('id')!r}",
                         {**asked, "context": paragraph["context"], **told},
                     )
+
+
+def _parts(whole: Any, name: str, place: str, others: list[Any] | None = None) -> list[Any]:
+    """The list of that name in a nested file; `others` where a text and its questions stand in the place of it.
+
+    Raises:
+        ValueError: there is no such list, or its parts are no objects.
+    """
+    found = whole.get(name) if isinstance(whole, Mapping) else None
+    if found is None and others is not None and isinstance(whole, Mapping) and {"context", "qas"} <= set(whole):
+        return others
+    needs_context = name == "qas" and isinstance(whole, Mapping) and not isinstance(whole.get("context"), str)
+    if not isinstance(found, list) or not all(isinstance(part, Mapping) for part in found) or needs_context:
+        holds = ", ".join(map(str, whole)) if isinstance(whole, Mapping) else described_value(whole)
+        kind = "; CoQA's dialogues are no questions on a text alone" if "story" in holds else ""
+        raise ValueError(
+            f"{place} holds {holds}, not the paragraphs with context and qas of SQuAD{kind}; write a JSON line for "
+            'each question: {"question": ..., "context": ..., "answers": {"text": [...], "answer_start": [...]}}'
+        )
+    return found
 
 
 def _asked(

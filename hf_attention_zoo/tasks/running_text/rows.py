@@ -15,16 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from hf_attention_zoo.data.columns import column_names, described_value, has_column, value_at
-from hf_attention_zoo.data.record_files import (
-    PACKED,
-    SPLIT_ALIASES,
-    SPLITS,
-    canonical_split,
-    format_of,
-    open_text,
-    read_rows,
-)
+from hf_attention_zoo.data.delimited_files import as_list
+from hf_attention_zoo.data.likely_encoding import not_utf8
+from hf_attention_zoo.data.record_files import format_of, read_rows
 from hf_attention_zoo.data.samples import TextSample, get_sample, is_sample, list_samples
+from hf_attention_zoo.data.split_names import canonical_split, files_by_split
+from hf_attention_zoo.data.unpacking import PACKED, open_text
 
 Document = list[str]
 
@@ -193,7 +189,7 @@ class DocumentSource:
                         document += split_sentences(" ".join(paragraph), self.language)
                         paragraph = []
         except UnicodeDecodeError as error:
-            raise ValueError(f"{file} is not UTF-8 text ({error}); convert it first") from error
+            raise not_utf8(file, error) from error
         if paragraph:
             document += split_sentences(" ".join(paragraph), self.language)
         if document:
@@ -201,6 +197,7 @@ class DocumentSource:
 
     def _sentences(self, value: Any, place: str) -> Document:
         """A document as it was given, as its sentences."""
+        value = as_list(value)
         if isinstance(value, str):
             return [sentence for line in value.splitlines() for sentence in split_sentences(line, self.language)]
         if isinstance(value, list | tuple):
@@ -287,38 +284,22 @@ def is_plain_text(path: Path) -> bool:
 def text_files_of_folder(folder: Path) -> dict[str, list[Path]]:
     """Files of each split: `train.jsonl`, `train-00000-of-00004.parquet` or `train.txt`, folders called like splits.
 
-    Without any, every readable file below the folder, sorted by path, belongs to the training split.
+    The rule is that of `split_names`; without any word every readable file below the folder is for training.
 
     Raises:
         ValueError: nothing in the folder can be read.
     """
     files = [
         path
-        for path in sorted(folder.rglob("*"))
+        for path in folder.rglob("*")
         if path.is_file()
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
         and (is_plain_text(path) or format_of(path) is not None)
     ]
-    found: dict[str, list[Path]] = {}
-    for path in files:
-        split = _split_of(path, folder)
-        if split is not None:
-            found.setdefault(split, []).append(path)
-    if found:
-        return {split: found[split] for split in SPLITS if split in found}
     if files:
-        return {"train": files}
+        return files_by_split(files, folder)
     there = sorted(path.name for path in folder.iterdir())
     raise ValueError(
         f"folder {folder} holds no text: .txt, .jsonl, .json, .csv, .tsv (each also with .gz or .xz) or .parquet; it "
         f"holds: {', '.join(there[:10]) or 'nothing'}"
     )
-
-
-def _split_of(path: Path, folder: Path) -> str | None:
-    known = {*SPLITS, *SPLIT_ALIASES}
-    for part in (*path.relative_to(folder).parts[:-1], path.name.split(".")[0]):
-        stem = part.lower().replace("_", "-").partition("-")[0]
-        if stem in known:
-            return canonical_split(stem)
-    return None

@@ -18,12 +18,8 @@ from hf_attention_zoo.data.columns import (
     choose_languages,
     resolve_columns,
 )
-from hf_attention_zoo.data.record_files import (
-    SPLITS,
-    SplitFile,
-    canonical_split,
-    read_rows,
-)
+from hf_attention_zoo.data.delimited_files import fields_of_first_line, is_row_of_texts
+from hf_attention_zoo.data.record_files import SplitFile, format_of, read_rows
 from hf_attention_zoo.data.samples import (
     TranslationSample,
     get_sample,
@@ -38,6 +34,7 @@ from hf_attention_zoo.data.sources import (
     refuse_arguments,
     warn_of_empty,
 )
+from hf_attention_zoo.data.split_names import SPLITS, canonical_split
 
 logger = logging.getLogger(__name__)
 
@@ -173,7 +170,7 @@ def _pairs(
     files: Sequence[SplitFile], found: PairColumns, fits: Callable[[Mapping[str, str]], bool], tally: _Tally
 ) -> Iterator[dict[str, str]]:
     for file in files:
-        for place, row in read_rows(file):
+        for place, row in read_rows(file, found.header):
             pair = found.pick(row, place)
             if _is_empty(pair):
                 tally.empty += 1
@@ -189,9 +186,25 @@ def _is_empty(pair: Mapping[str, str]) -> bool:
     return not pair["source"].strip() or not pair["target"].strip()
 
 
-def _read_files(files: Sequence[SplitFile], split: str, wish: _Wish) -> Dataset:
+def _columns_of_files(files: Sequence[SplitFile], wish: _Wish) -> PairColumns:
+    """The columns of the pair; a table of two columns whose first line is a pair of texts has no header line."""
+    file = files[0]
+    kind = format_of(file) if isinstance(file, Path) and file.is_file() else None
+    if wish.columns is None and kind in ("csv", "tsv"):
+        fields = fields_of_first_line(file, kind)
+        if len(fields) == 2 and is_row_of_texts(fields):
+            warnings.warn(
+                f"{file} has no header line: its columns are read as source and target, in this order",
+                UserWarning,
+                stacklevel=3,
+            )
+            return PairColumns("source", "target", header=("source", "target"))
     where, first = first_row(files)
-    found = wish.resolve(first, where)
+    return wish.resolve(first, where)
+
+
+def _read_files(files: Sequence[SplitFile], split: str, wish: _Wish) -> Dataset:
+    found = _columns_of_files(files, wish)
     schema = _features(found).arrow_schema
     tally = _Tally(f"{wish.name}, split {split}")
     tables = [schema.empty_table()]
@@ -209,8 +222,7 @@ def _read_files(files: Sequence[SplitFile], split: str, wish: _Wish) -> Dataset:
 
 
 def _stream_files(files: Sequence[SplitFile], split: str, wish: _Wish) -> IterableDataset:
-    where, first = first_row(files)
-    found = wish.resolve(first, where)
+    found = _columns_of_files(files, wish)
     return IterableDataset.from_generator(
         _stream_pairs,
         features=_features(found),

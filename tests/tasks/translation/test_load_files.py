@@ -96,7 +96,8 @@ def test_a_folder_gives_its_splits_under_their_usual_names(tmp_path, streaming):
     write_parquet(tmp_path / "test-00001-of-00002.parquet", PAIRS[1:])
     (tmp_path / "train_results.json").write_text("{}")
     (tmp_path / "README.md").write_text("hello")
-    data = load_data(tmp_path, streaming=streaming)
+    with pytest.warns(UserWarning, match=r"train_results.json is left out, train.jsonl is the split 'train'"):
+        data = load_data(tmp_path, streaming=streaming)
     assert {split: len(list(rows)) for split, rows in data.items()} == {"train": 3, "validation": 2, "test": 3}
     assert list(data["test"]) == PAIRS
     assert list(load_data(tmp_path, splits=["dev", "test"])) == ["validation", "test"]
@@ -277,7 +278,7 @@ def test_a_limit_that_leaves_nothing_is_an_error(tmp_path):
             "not a whole gzip file",
         ),
         ("a.parquet", b"source,target\na,b\n", "not a whole Parquet file"),
-        ("a.txt", b"a\tb\n", r"of no known format; files that can be read: \.jsonl"),
+        ("a.txt", b"a b\n", r"of no known format; files that can be read: \.jsonl"),
     ],
 )
 def test_damaged_files_are_named(tmp_path, name, content, message):
@@ -293,6 +294,8 @@ def test_missing_files_folders_and_splits_are_named(tmp_path):
     with pytest.raises(ValueError, match="holds: nothing"):
         load_data(tmp_path)
     write_jsonl(tmp_path / "pairs.jsonl", PAIRS)
+    assert list(load_data(tmp_path)["train"]) == PAIRS
+    write_jsonl(tmp_path / "more.jsonl", PAIRS)
     with pytest.raises(ValueError, match=r"no train, validation or test file.*pairs\.jsonl"):
         load_data(tmp_path)
     write_jsonl(tmp_path / "train.jsonl", PAIRS)
