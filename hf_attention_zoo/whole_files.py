@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from typing import Any
 
 WRITE_ERRORS = re.compile(
     r"No space left|Disk quota|File too large|os error (28|122|27)\b|PytorchStreamWriter failed|unexpected pos \d+"
+    r"|iostream error"
 )
 
 
@@ -57,6 +59,12 @@ def checksum(path: Path) -> str:
         while block := file.read(2**20):
             crc, size = zlib.crc32(block, crc), size + len(block)
     return f"{size}-{crc:08x}"
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def is_write_error(error: BaseException) -> bool:

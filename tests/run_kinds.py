@@ -119,6 +119,7 @@ KINDS = {
         (
             *("--config.embedding_size", "4", "--config.hidden_size", "6", "--config.annotation_size", "4"),
             *("--config.grid_height", "2", "--config.grid_width", "2", "--config.encoder_channels", "[4]"),
+            *("--config.image_encoder", "convolutions"),
             *("--config.attention", "hard"),
         ),
     ),

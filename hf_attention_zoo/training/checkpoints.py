@@ -6,9 +6,11 @@ and one whose process was killed before that file, are judged by what is in them
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ ARGUMENTS = "training_args.bin"  # nothing is read from it
 # What the Trainer writes into a checkpoint; other files in such a folder are somebody else's.
 WRITTEN = re.compile(
     r"(model|adapter_model|carried_state_\d+_of_\d+)[-\w.]*\.safetensors|[\w.]*config\.json|\w*tokenizer\w*\.json"
-    r"|model\.safetensors\.index\.json|special_tokens_map\.json|vocab\.\w+|merges\.txt|added_tokens\.json"
+    r"|model\.safetensors\.index\.json|(special_tokens_map|modules|config_sentence_transformers)\.json|vocab\.\w+|merges\.txt|added_tokens\.json"
     r"|(optimizer|scheduler|scaler|training_args|pytorch_model|rng_state)[-\w]*\.(pt|pth|bin)"
     r"|trainer_state\.json|checkpoint\.json|chat_template\.\w+|README\.md"
 )
@@ -88,9 +90,14 @@ def settle(folder: Path) -> None:
     shutil.rmtree(folder / BEFORE, ignore_errors=True)
 
 
-def write_manifest(checkpoint: Path, record: dict[str, Any]) -> None:
-    """Say that a checkpoint is complete, and what was trained."""
-    files = [path for path in checkpoint_files(checkpoint) if path.name not in (ARGUMENTS, MANIFEST, STATE)]
+def write_manifest(checkpoint: Path, record: dict[str, Any], others: Iterable[Path] = ()) -> None:
+    """Say that a checkpoint is complete, and what was trained.
+
+    Args:
+        others: files of the user's in the folder.
+    """
+    left_out = {*others, *(checkpoint / name for name in (ARGUMENTS, MANIFEST, STATE))}
+    files = [path for path in sorted(checkpoint.rglob("*")) if path.is_file() and path not in left_out]
     listed = {str(path.relative_to(checkpoint)): checksum(path) for path in files}
     write_json(checkpoint / MANIFEST, {**record, "files": listed})
 
@@ -152,8 +159,11 @@ def _file_damage(path: Path) -> str | None:
                 return None if parts.testzip() is None else f"{path.name} is damaged"
         except (zipfile.BadZipFile, OSError, EOFError):
             return f"{path.name} is cut off"
-    if path.suffix == ".json" and not read_json(path):
-        return f"{path.name} is cut off"
+    if path.suffix == ".json":
+        try:
+            json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return f"{path.name} is cut off"
     return None
 
 

@@ -14,6 +14,7 @@ from datasets import Dataset
 
 from hf_attention_zoo.folders.run_facts import plain
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
+from hf_attention_zoo.whole_files import file_digest
 
 # Training arguments that change nothing in what is learnt: where things lie, what is printed, how the work is shared
 # out. All others count, those of later releases, too.
@@ -118,12 +119,6 @@ def _file_parts(places: dict[str, Any]) -> Iterable[bytes]:
         for file in files:
             if file.is_file():
                 yield from (file.name.encode(), file_digest(file).encode())
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _digest(parts: Iterable[bytes]) -> str:

@@ -79,15 +79,17 @@ class ResumableTrainer(Trainer):
         self.place.logged_until = self._globalstep_last_logged
         folder = Path(self._get_output_dir(trial))
         checkpoint = folder / f"checkpoint-{self.state.global_step}"
+        others: list[Path] = []
         if self.args.should_save:
             set_aside(checkpoint)
+            others = [path for path in checkpoint.rglob("*") if path.is_file()]
         self.accelerator.wait_for_everyone()
         limit, self.args.save_total_limit = self.args.save_total_limit, None  # it would delete before this is whole
         try:
             super()._save_checkpoint(model, trial)
             self.accelerator.wait_for_everyone()
             if self.args.should_save:
-                write_manifest(checkpoint, self.record)
+                write_manifest(checkpoint, self.record, others)
                 settle(folder)
         except Exception:
             if self.args.should_save:  # half of a checkpoint is of no use, and takes room where there may be none

@@ -6,10 +6,11 @@ import json
 import multiprocessing
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from run_kinds import KINDS, Killed, command, killed_at, run, same_weights, weights, write_data
+from run_kinds import KINDS, Killed, command, killed_at, run, same_weights, weights
 
 from hf_attention_zoo.cli.command import main
 from hf_attention_zoo.folders.written_files import note_files
@@ -23,19 +24,10 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.fixture(scope="session")
-def all_data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The data of each kind of training."""
-    folder = tmp_path_factory.mktemp("kinds")
-    return {kind: write_data(kind, folder / kind) for kind in KINDS}
-
-
-@pytest.fixture(scope="session")
-def finished_labels(all_data: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run."""
-    folder = tmp_path_factory.mktemp("finished") / "run"
-    run("labels", all_data["labels"], folder)
-    return folder
+@pytest.fixture
+def finished_labels(undisturbed: Callable[..., Path]) -> Path:
+    """A finished run; not to be changed."""
+    return undisturbed("labels")
 
 
 @pytest.fixture

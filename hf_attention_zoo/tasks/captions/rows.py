@@ -11,6 +11,7 @@ rows' `id` or file name, for models with image_encoder="regions".
 from __future__ import annotations
 
 import io
+import json
 import os
 import warnings
 import zipfile
@@ -174,6 +175,17 @@ class CaptionRows:
             if names[-1] not in cache:
                 raise ValueError(f"{cache.path} has no regions of {name!r} ({source!r})")
         return RegionsOfRows(cache, names)
+
+    def content(self) -> Iterator[bytes]:
+        """What is learnt from: each picture's captions, and its bytes or regions."""
+        for name, listed, source in zip(self.names, self.captions, self.sources, strict=True):
+            yield json.dumps([name, listed]).encode()
+            if self.store is not None and isinstance(source, str):
+                cache = self.store.regions
+                known = next((one for one in (name, source) if cache is not None and one in cache), None)
+                yield self.store.read(source) if known is None else cache[known].float().numpy().tobytes()
+            else:
+                yield source if isinstance(source, bytes) else str(source).encode()
 
     def pictures(self) -> Iterator[Image.Image]:
         """All pictures, one at a time."""

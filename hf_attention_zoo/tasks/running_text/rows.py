@@ -6,6 +6,7 @@ reading twice gives the same documents.
 
 from __future__ import annotations
 
+import json
 import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +22,7 @@ from hf_attention_zoo.data.record_files import format_of, read_rows
 from hf_attention_zoo.data.samples import TextSample, get_sample, is_sample, list_samples
 from hf_attention_zoo.data.split_names import canonical_split, files_by_split
 from hf_attention_zoo.data.unpacking import PACKED, open_text
+from hf_attention_zoo.whole_files import file_digest
 
 Document = list[str]
 
@@ -126,16 +128,29 @@ class DocumentSource:
         """
         if self.is_iterable:
             return None
-        settings = {name: value for name, value in vars(self).items() if name != "source"}
+        states = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in self._own_files()]
+        return {**self._settings(), "source": os.fspath(self.source), "files": states}
+
+    def content(self) -> Iterator[bytes]:
+        """What is read, by content: the settings and what is in each file; of a Hub data set its name."""
+        yield json.dumps(self._settings(), sort_keys=True).encode()
+        if self.is_iterable:
+            yield from (json.dumps(document).encode() for document in self)
+            return
+        files = self._own_files()
+        yield from (file_digest(file).encode() for file in files)
+        if not files:
+            yield os.fspath(self.source).encode()
+
+    def _settings(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "source"}
+
+    def _own_files(self) -> list[Path]:
         name = os.fspath(self.source)
         path = Path(name).expanduser()
-        files: list[Path] = []
         if isinstance(self.source, str) and is_sample(name):
-            files = [get_sample(name).file(canonical_split(self.split))]
-        elif path.exists():
-            files = self._files(path).get(canonical_split(self.split), [])
-        states = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-        return {**settings, "source": name, "files": states}
+            return [get_sample(name).file(canonical_split(self.split))]
+        return self._files(path).get(canonical_split(self.split), []) if path.exists() else []
 
     def _all(self) -> Iterator[Document]:
         if self.is_iterable:
