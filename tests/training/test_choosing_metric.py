@@ -121,4 +121,3 @@ def test_a_tracker_that_is_not_there_is_told_before_anything_is_read(tiny_run: C
     for name, message in (("wandb", "pip install wandb, or give --report_to none"), ("wandbb", "no such tracker")):
         with pytest.raises(ValueError, match=message):
             train(tiny_run("--report_to", name))
-    assert train(tiny_run("--report_to", "none", "--max_steps", "1")).facts["steps"] == 1
