@@ -11,9 +11,11 @@ these were made from packages of npm, PyPI and Debian is told in each sample's `
     {"id": ..., "label": name, "paragraphs": [[...]]}      doc_debian_section
     {"id": ..., "label_name": name, "text": ..., "rating"} sent_vader
     {"id": ..., "label": 0 or 1, "sentence1", "sentence2"} pair_debian_match
+    {"id": ..., "file_name", "captions": {language: ...}}  captions_emoji_people
     {"id": ..., "paragraphs": [[...]]}                     lm_debian
 
-Translations are written as they are; of labelled rows what is trained on: id, text (a list of sentences for a
+The pictures of the captions lie in the folder's images.zip; those that a row names are packed again, without
+compression, since they are PNG. Translations are written as they are; of labelled rows what is trained on: id, text (a list of sentences for a
 document), second text, name of the class, numbers. They keep their order and get no time stamp, so that the same input
 gives the same bytes. Counts, hashes of the uncompressed lines, languages, classes, unique ids, and that no text is
 empty and none of the held-out splits occurs in training are checked against `hf_attention_zoo/data/samples.py`; any
@@ -29,12 +31,20 @@ import io
 import json
 import lzma
 import sys
+import zipfile
 from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
 from hf_attention_zoo.data.record_files import read_rows
-from hf_attention_zoo.data.samples import SAMPLES, LabelledSample, Sample, TextSample, TranslationSample
+from hf_attention_zoo.data.samples import (
+    SAMPLES,
+    CaptionSample,
+    LabelledSample,
+    Sample,
+    TextSample,
+    TranslationSample,
+)
 from hf_attention_zoo.data.split_names import SPLITS
 
 Row = dict[str, Any]
@@ -67,9 +77,25 @@ def document_row(row: Row, sample: TextSample) -> Row:
     return {"id": row["id"], "paragraphs": row["paragraphs"]}
 
 
+def caption_row(row: Row, sample: CaptionSample) -> Row:
+    """A picture: id, the name of its file, a caption in each language."""
+    captions = {language: row["captions"][language] for language in sample.languages}
+    return {"id": row["id"], "file_name": row["file_name"], "captions": captions}
+
+
+def picture_archive(source: Path, names: list[str]) -> bytes:
+    """Pictures of an archive, packed again in the order of their names, without time stamps."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for name in sorted(names):
+            new.writestr(zipfile.ZipInfo(name), old.read(name))
+    return target.getvalue()
+
+
 CANONICAL_ROW: dict[type[Sample], Callable[[Row, Any], Row]] = {
     TranslationSample: translation_row,
     LabelledSample: labelled_row,
+    CaptionSample: caption_row,
     TextSample: document_row,
 }
 
@@ -89,6 +115,8 @@ def texts_of(row: Row) -> list[str]:
     """Every text of a canonical row."""
     if "translation" in row:
         return list(row["translation"].values())
+    if "captions" in row:
+        return list(row["captions"].values())
     if "paragraphs" in row:
         return [sentence for paragraph in row["paragraphs"] for sentence in paragraph]
     text = row["text"] if isinstance(row["text"], list) else [row["text"]]
@@ -97,7 +125,8 @@ def texts_of(row: Row) -> list[str]:
 
 def held_out_key(row: Row) -> Hashable:
     """What must not occur in training and in a held-out split: the English side, or all the texts of a row."""
-    return row["translation"]["en"] if "translation" in row else tuple(texts_of(row))
+    several = row.get("translation", row.get("captions"))
+    return several["en"] if several is not None else tuple(texts_of(row))
 
 
 def read_split(folder: Path, split: str) -> list[dict[str, Any]]:
@@ -163,11 +192,22 @@ def main(arguments: list[str] | None = None) -> int:
             for split, rows in splits.items():
                 digest = hashlib.sha256(canonical_lines(rows, sample)).hexdigest()
                 print(f"{sample.name} {split} {len(rows)} {digest}")
+            if isinstance(sample, CaptionSample):
+                names = [row["file_name"] for rows in splits.values() for row in rows]
+                archive = picture_archive(folder / sample.archive.name, names)
+                print(f"{sample.name} pictures {len(names)} {hashlib.sha256(archive).hexdigest()}")
             continue
         problems += problems_of(sample, splits)
         target = chosen.out / sample.name if chosen.out else sample.folder
         for split, rows in splits.items():
             ready.append((target / sample.file(split).name, packed(canonical_lines(rows, sample), sample.packing)))
+        if isinstance(sample, CaptionSample):
+            names = [row["file_name"] for rows in splits.values() for row in rows]
+            archive = picture_archive(folder / sample.archive.name, names)
+            digest = hashlib.sha256(archive).hexdigest()
+            if digest != sample.archive_sha256:
+                problems.append(f"{sample.name}, pictures: sha256 {digest}, the table says {sample.archive_sha256}")
+            ready.append((target / sample.archive.name, archive))
     if not problems and not chosen.check:
         for path, content in ready:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,11 +3,13 @@
 import gzip
 import itertools
 import lzma
+import shutil
 from pathlib import Path
 
 import pytest
 
-from hf_attention_zoo.data.samples import EMBEDDED, get_sample, list_samples
+from hf_attention_zoo.data.samples import EMBEDDED, CaptionSample, get_sample, list_samples
+from hf_attention_zoo.tasks.captions.rows import load_captions
 from hf_attention_zoo.tasks.labels.rows import load_labelled
 from hf_attention_zoo.tasks.translation.rows import load_data
 
@@ -37,11 +39,15 @@ def test_building_from_the_embedded_files_gives_the_same_bytes(build_samples, tm
         for split in sample.sizes:
             rebuilt = tmp_path / sample.name / sample.file(split).name
             assert content(rebuilt) == content(sample.file(split))
+        if isinstance(sample, CaptionSample):
+            assert (tmp_path / sample.name / "images.zip").read_bytes() == sample.archive.read_bytes()
 
 
 def test_building_from_changed_rows_writes_nothing(build_samples, tmp_path, capsys):
     for sample in list_samples():
         (tmp_path / "in" / sample.name).mkdir(parents=True)
+        if isinstance(sample, CaptionSample):
+            shutil.copy(sample.archive, tmp_path / "in" / sample.name)
         for split in sample.sizes:
             lines = content(sample.file(split)).decode().splitlines(keepends=True)
             kept = lines[:-1] if (sample.name, split) == ("translation_de_en", "test") else lines
@@ -56,7 +62,7 @@ def test_each_sample_states_its_licence(name):
     sample = get_sample(name)
     notes = (sample.folder / "SOURCES.md").read_text(encoding="utf-8")
     assert f"**Licence of the data: {sample.licence}**" in notes
-    assert (EMBEDDED / "licences" / f"{sample.licence}.txt").is_file()
+    assert all((EMBEDDED / "licences" / f"{name}.txt").is_file() for name in sample.licence.split(" AND "))
     notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
     assert name in notice and sample.licence in notice
     for rows in sample.sizes.values():
@@ -160,3 +166,14 @@ def test_samples_of_the_other_kind_are_refused_with_the_right_loader():
         load_data("sent_vader")
     with pytest.raises(ValueError, match="load it with load_data"):
         load_labelled("translation_de_en")
+
+
+def test_pictures_load_with_captions_in_each_language():
+    sample = get_sample("captions_emoji_people")
+    for language in sample.languages:
+        splits = load_captions(sample.name, language=language)
+        assert {split: len(rows) for split, rows in splits.items()} == sample.sizes
+        assert splits["test"].picture(0).size == (64, 64)
+    assert {caption.partition(":")[0] for (caption,) in load_captions(sample.name, language="en")["test"].captions} <= {
+        caption.partition(":")[0] for (caption,) in load_captions(sample.name, language="en")["train"].captions
+    }
