@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -119,6 +120,14 @@ class Architecture:
     def adapter_targets(self) -> tuple[str, ...]:
         """Names of the layers to adapt, for `LoraConfig(target_modules=[*row.adapter_targets])` of PEFT."""
         return self._fact("ADAPTER_TARGETS")
+
+    @property
+    def pretraining_recipes(self) -> dict[str, dict[str, Any]]:
+        """Named settings of the pre-training on raw text; none for what is trained on a task alone."""
+        module = self._module("pretraining")
+        if importlib.util.find_spec(module) is None:
+            return {}
+        return load_object(f"{module}:PRETRAINING_RECIPES")
 
     @property
     def bibtex(self) -> str:

@@ -15,11 +15,11 @@ these were made from packages of npm, PyPI and Debian is told in each sample's `
     {"id": ..., "paragraphs": [[...]]}                     lm_debian
 
 The pictures of the captions lie in the folder's images.zip; those that a row names are packed again, without
-compression, since they are PNG. Translations are written as they are; of labelled rows what is trained on: id, text (a list of sentences for a
-document), second text, name of the class, numbers. They keep their order and get no time stamp, so that the same input
-gives the same bytes. Counts, hashes of the uncompressed lines, languages, classes, unique ids, and that no text is
-empty and none of the held-out splits occurs in training are checked against `hf_attention_zoo/data/samples.py`; any
-difference ends the script with status 1 and nothing is written.
+compression, since they are PNG. Translations are written as they are; of labelled rows what is trained on: id, text (a
+list of sentences for a document), second text, name of the class, numbers. They keep their order and get no time
+stamp, so that the same input gives the same bytes. Counts, hashes of the uncompressed lines, languages, classes,
+unique ids, and that no text is empty and none of the held-out splits occurs in training are checked against
+`hf_attention_zoo/data/samples.py`; any difference ends the script with status 1 and nothing is written.
 """
 
 from __future__ import annotations

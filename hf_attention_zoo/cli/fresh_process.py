@@ -1,7 +1,7 @@
 """What a user would do with a saved folder, in a process that has seen nothing of the training.
 
-`python -m hf_attention_zoo.cli.fresh_process FOLDER` reads a JSON list of inputs from standard input and writes the
-pipeline's answers to standard output, through the Auto classes and the pipeline of the folder's task.
+`python -m hf_attention_zoo.cli.fresh_process FOLDER KIND` reads a JSON list of inputs from standard input and writes
+the answers to standard output, through the Auto classes and the pipeline of the folder's task.
 """
 
 import json
@@ -11,27 +11,68 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-# Auto class -> task of the pipeline, and what of its answers is shown.
-ANSWERS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
-    "AutoModelForSeq2SeqLM": ("translation", lambda answer: answer["translation_text"]),
-    "AutoModelForSequenceClassification": (
-        "text-classification",
-        lambda answer: f"{answer['label']} ({answer['score']:.2f})",
+
+def pipeline_answers(task: str, shown: Callable[[Any], str], **options: Any) -> Callable[[str, list[Any]], list[str]]:
+    """Answers of `pipeline(task, model=folder)`, each as `shown` says it."""
+
+    def answers(folder: str, inputs: list[Any]) -> list[str]:
+        import transformers
+
+        answering = transformers.pipeline(task, model=folder)
+        return [shown(answering(given, **options)) for given in inputs]
+
+    return answers
+
+
+def likeliest_label(found: Any) -> str:
+    """The first label of a text; a pair's comes alone."""
+    first = found[0] if isinstance(found, list) else found
+    return f"{first['label']} ({first['score']:.2f})"
+
+
+def nearest_words(folder: str, inputs: list[dict[str, Any]]) -> list[str]:
+    """The nearest word in context of `word` in `text`, among `texts`, and the text that it stands in."""
+    from hf_attention_zoo.alignment.results.context_neighbours import NeighbourIndex
+    from hf_attention_zoo.data.contextual_vectors import ContextualVectors
+
+    vectors = ContextualVectors(folder)
+    said = []
+    for one in inputs:
+        index = NeighbourIndex(vectors, one["texts"])
+        (nearest,) = index.nearest(one["text"], one["word"], count=1, other_words=True).found
+        said.append(f"{nearest.word} (cosine {nearest.cosine:.2f}) in: {nearest.text}")
+    return said
+
+
+# kind -> how a list of inputs is answered
+ANSWERING: dict[str, Callable[[str, list[Any]], list[str]]] = {
+    "translation": pipeline_answers("translation", lambda found: found[0]["translation_text"]),
+    "text-classification": pipeline_answers("text-classification", likeliest_label),
+    "image-captioning": pipeline_answers("image-captioning", lambda found: found[0]["generated_text"]),
+    "fill-mask": pipeline_answers(
+        "fill-mask",
+        lambda found: ", ".join(f"{one['token_str']} ({one['score']:.2f})" for one in found),
+        top_k=3,
     ),
+    "text-generation": pipeline_answers(
+        "text-generation", lambda found: found[0]["generated_text"], max_new_tokens=20, do_sample=False
+    ),
+    "neighbours": nearest_words,
 }
 
 
-def answer_in_fresh_process(folder: str | Path, inputs: Sequence[Any]) -> list[str]:
-    """The pipeline's answers, from a new Python process: translations, or labels with their scores.
+def answer_in_fresh_process(folder: str | Path, inputs: Sequence[Any], kind: str = "translation") -> list[str]:
+    """The answers, from a new Python process.
 
     Args:
-        inputs: texts, or for pairs `{"text": ..., "text_pair": ...}`.
+        inputs: texts, paths of pictures, pairs `{"text": ..., "text_pair": ...}`, or what else `kind` asks for.
+        kind: one of `ANSWERING`.
 
     Raises:
         RuntimeError: it failed; with its last error line.
     """
     done = subprocess.run(
-        [sys.executable, "-m", "hf_attention_zoo.cli.fresh_process", str(folder)],
+        [sys.executable, "-m", "hf_attention_zoo.cli.fresh_process", str(folder), kind],
         input=json.dumps(list(inputs)),
         capture_output=True,
         text=True,
@@ -45,18 +86,13 @@ def answer_in_fresh_process(folder: str | Path, inputs: Sequence[Any]) -> list[s
 
 def main(argv: Sequence[str]) -> int:
     """Load the folder, answer what standard input holds, write the result; returns the exit code."""
-    import transformers
-
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.folders.saved_model import saved_auto_class
+    from hf_attention_zoo.folders.saved_model import check_folder
 
     silence_libraries()
-    auto_class = saved_auto_class(argv[0])
-    task, shown = ANSWERS[auto_class]
-    model = getattr(transformers, auto_class).from_pretrained(argv[0])
-    tokenizer = transformers.AutoTokenizer.from_pretrained(argv[0])
-    answers = transformers.pipeline(task, model=model, tokenizer=tokenizer)(json.loads(sys.stdin.read()))
-    print(json.dumps([shown(answer) for answer in answers]))
+    folder, kind = argv
+    check_folder(folder)
+    print(json.dumps(ANSWERING[kind](folder, json.loads(sys.stdin.read()))))
     return 0
 
 

@@ -2,7 +2,7 @@
 
 Trains on an embedded sample with the settings that the architecture's registry row names for it, scores the
 untouched test split beside simple baselines, writes the folder with its model card, loads it again in a fresh process,
-has five held-out texts translated or classified there and, of models with attention, draws where it looks in one.
+shows there what it makes of five held-out texts or pictures, and draws where it looked, or what it makes of a text.
 """
 
 import argparse
@@ -20,7 +20,11 @@ from hf_attention_zoo.training.recipes import recipe_for_sample
 
 DEFAULT_SAMPLE = "translation_emoji_names"
 DEFAULT_ARCHITECTURE = "rnnsearch"
-PICTURE = "alignment.png"
+
+
+def quick_recipe(row: Architecture, sample: str) -> str | None:
+    """The name of the settings made for the quick start of an architecture on a sample; None if there are none."""
+    return recipe_for_sample(row, sample) or recipe_for_sample(row, sample, row.pretraining_recipes)
 
 
 def available() -> str:
@@ -29,7 +33,7 @@ def available() -> str:
 
     lines = []
     for sample in list_samples():
-        able = [row.model_type for row in list_architectures() if recipe_for_sample(row, sample.name)]
+        able = [row.model_type for row in list_architectures() if quick_recipe(row, sample.name)]
         if able:
             marks = " (default)" if sample.name == DEFAULT_SAMPLE else ""
             lines.append(
@@ -43,25 +47,26 @@ def default_sample(row: Architecture) -> str:
     """The sample that the quick start takes for an architecture where none is named."""
     from hf_attention_zoo.data.samples import list_samples
 
-    able = [sample.name for sample in list_samples() if recipe_for_sample(row, sample.name)]
+    able = [sample.name for sample in list_samples() if quick_recipe(row, sample.name)]
     return able[0] if able and DEFAULT_SAMPLE not in able else DEFAULT_SAMPLE
 
 
 def choose_recipe(row: Architecture, sample: str) -> str:
     """The recipe of an architecture for a sample. Raises ValueError that says what there is instead."""
-    from hf_attention_zoo.data.samples import get_sample
+    from hf_attention_zoo.data.samples import TextSample, get_sample
 
-    get_sample(sample)
-    name = recipe_for_sample(row, sample)
+    found = get_sample(sample)
+    name = quick_recipe(row, sample)
     if name is None:
+        command = "pretrain" if isinstance(found, TextSample) and row.pretraining_recipes else "train"
         raise ValueError(
             f"{row.model_type} has no quick settings for {sample}; `attention-zoo quickstart --list` shows what has, "
-            f"or train it with `attention-zoo train {row.model_type} --dataset {sample} --output_dir ...`"
+            f"or train it with `attention-zoo {command} {row.model_type} --dataset {sample} --output_dir ...`"
         )
     return name
 
 
-def write_facts(folder: Path, sample: Any, example: dict[str, str]) -> None:
+def write_facts(folder: Path, sample: Any, example: dict[str, str], picture: str) -> None:
     """What the card cannot know from the run itself: where the data come from and what they are good for."""
     from hf_attention_zoo.folders.written_files import note_files
     from hf_attention_zoo.whole_files import write_json
@@ -74,24 +79,13 @@ def write_facts(folder: Path, sample: Any, example: dict[str, str]) -> None:
         **example,
     }
     write_json(folder / "facts.json", facts)
-    note_files(folder, "facts.json", *([PICTURE] if (folder / PICTURE).is_file() else []))
-
-
-def draw_alignment(row: Architecture, folder: Path, task: Any, example: Any) -> str:
-    """Draw where the model looks in one text; returns the line that says so, nothing for models without attention."""
-    if row.aligner is None:
-        return ""
-    from hf_attention_zoo.folders.saved_model import load_checkpoint
-
-    model, tokenizer = load_checkpoint(folder)
-    return f"  {PICTURE}: {task.draw(model, tokenizer, example, folder / PICTURE)}\n"
+    note_files(folder, "facts.json", picture)
 
 
 def train(row: Architecture, recipe: str, folder: Path, options: argparse.Namespace, command: str, task: Any) -> None:
     """Train into the folder, or go on where an earlier start stopped; nothing if it is finished."""
     from hf_attention_zoo.folders.written_files import FACTS_FILE
     from hf_attention_zoo.tasks.train import run_training
-    from hf_attention_zoo.training.run_plan import parse_run
     from hf_attention_zoo.whole_files import read_json
 
     if (folder / FACTS_FILE).is_file() and not options.overwrite_output_dir:
@@ -110,8 +104,8 @@ def train(row: Architecture, recipe: str, folder: Path, options: argparse.Namesp
             argv += [f"--{name}", str(getattr(options, name))]
     if options.overwrite_output_dir:
         argv.append("--overwrite_output_dir")
-    plan = parse_run([*argv, *options.training_flags], command=command)
-    result = run_training(plan, quiet=True)
+    plan, own_task = task.plan([*argv, *options.training_flags], command)
+    result = run_training(plan, quiet=True, task=own_task)
     print(f"trained {result.facts['steps']:,} steps in {result.facts['seconds']:.0f} s", end="")
     metric, name, factor = task.validation
     value = result.metrics.get(f"eval_{metric}")
@@ -182,7 +176,7 @@ def _run(
     silence_libraries()
     use_one_thread()
     sample = get_sample(options.sample)
-    task = quick_task(sample)
+    task = quick_task(sample, row)
     print(
         f"{row.config_class.__name__.removesuffix('Config')} ({row.authors[0]} et al., {row.year}) on {sample.title}"
     )
@@ -192,37 +186,33 @@ def _run(
         print(f"stopped at step {stopped.step}; `{command}` goes on from there")
         return 130
 
-    from hf_attention_zoo.cli.fresh_process import ANSWERS, answer_in_fresh_process
+    from hf_attention_zoo.cli.fresh_process import answer_in_fresh_process
     from hf_attention_zoo.folders.saved_model import saved_auto_class
     from hf_attention_zoo.hub.cards import write_card
-    from hf_attention_zoo.tasks.table import task_for
 
     for checkpoint in checkpoints(folder):
         remove_checkpoint(checkpoint)
-    kind = task_for(folder)
-    metrics = kind.evaluate(folder, split="test", command=command)
-    print(kind.summary(metrics))
+    metrics, said = task.evaluate(folder, command)
+    print(said)
 
-    examples = task.examples(metrics)
-    drawn = draw_alignment(row, folder, task, examples[0])
-    write_facts(folder, sample, task.facts(examples[0]))
+    examples = task.examples(folder, metrics)
+    picture, shown = task.draw(folder, examples)
+    write_facts(folder, sample, task.facts(examples[0]), picture)
     card = write_card(folder)
 
-    answers = answer_in_fresh_process(folder, [example.given for example in examples])
-    auto_class = saved_auto_class(folder)
-    print(f"\nreloaded in a fresh process through {auto_class}, AutoTokenizer and pipeline; held-out texts:")
+    answers = answer_in_fresh_process(folder, [example.given for example in examples], task.answering)
+    print(f"\nreloaded in a fresh process through {saved_auto_class(folder)}; {task.chosen}:")
     for example, answer in zip(examples, answers, strict=True):
         print(f"  {example.said}\n    -> {answer}\n       (reference: {example.reference})")
 
     size = (folder / "model.safetensors").stat().st_size / 1e6
+    usage = "\n".join(f"  {line}" for line in task.usage(folder, examples[0]))
     print(
         f"\nmade in {time.monotonic() - started:.0f} s, in {folder}/\n"
         f"  model.safetensors ({size:.1f} MB), config, tokenizer, metrics.json\n"
         f"  {card.name}: the model card\n"
-        f"{drawn}\n"
-        "use it in Python:\n"
-        "  import hf_attention_zoo\n"
-        "  from transformers import pipeline\n"
-        f"  print(pipeline({ANSWERS[auto_class][0]!r}, model={str(folder)!r})({examples[0].given!r}))"
+        f"  {picture}: {shown}\n\n"
+        f"the score in its place: {sample.dataset_card}\n\n"
+        f"use it in Python:\n{usage}"
     )
     return 0

@@ -1,4 +1,4 @@
-"""What the quick start shows of each kind of sample: held-out examples, right answers, where the model looks."""
+"""What the quick start does differently for each kind of sample: training, held-out examples, pictures, usage."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hf_attention_zoo.data.samples import LabelledSample, Sample, TranslationSample
+from hf_attention_zoo.data.samples import CaptionSample, LabelledSample, Sample, TextSample, TranslationSample
+from hf_attention_zoo.registry import Architecture, load_object
 
 SHOWN = 5
+PICTURE = "alignment.png"
 
 
 @dataclass(frozen=True)
@@ -29,64 +31,113 @@ class Example:
 
 
 class QuickTask(ABC):
-    """What one kind of sample adds to the quick start."""
+    """What one kind of sample adds to the quick start.
 
-    validation: ClassVar[tuple[str, str, float]]  # metric, its name, factor
+    Attributes:
+        validation: a metric of the training's validation, its name, the factor that it is shown with.
+        answering: how the fresh process answers, see `fresh_process.ANSWERING`.
+        chosen: how the held-out examples are chosen, in words.
+    """
+
+    validation: ClassVar[tuple[str, str, float]]
+    answering: ClassVar[str]
+    chosen: ClassVar[str] = "held-out texts, taken at even distances from the test split"
+
+    def __init__(self, sample: Sample, row: Architecture) -> None:
+        self.sample, self.row = sample, row
+
+    def plan(self, argv: Sequence[str], command: str) -> tuple[Any, Any]:
+        """The plan of a training's arguments, and the task if it is not that of the architecture."""
+        from hf_attention_zoo.training.run_plan import parse_run
+
+        return parse_run(argv, command=command), None
+
+    def evaluate(self, folder: Path, command: str) -> tuple[dict[str, Any], str]:
+        """Score the test split: the metrics, which are written to the folder, and what is said of them."""
+        from hf_attention_zoo.tasks.table import task_for
+
+        kind = task_for(folder)
+        metrics = kind.evaluate(folder, split="test", command=command)
+        return metrics, kind.summary(metrics)
 
     @abstractmethod
-    def examples(self, metrics: dict[str, Any]) -> list[Example]:
+    def examples(self, folder: Path, metrics: dict[str, Any]) -> list[Example]:
         """Held-out examples, the first of them of a length that draws well."""
 
-    @abstractmethod
     def facts(self, example: Example) -> dict[str, str]:
         """Entries of facts.json for the example."""
+        return {"example": example.given}
 
     @abstractmethod
-    def draw(self, model: Any, tokenizer: Any, example: Example, path: Path) -> str:
-        """Draw where the model looks; returns what the picture shows, in words."""
+    def draw(self, folder: Path, examples: Sequence[Example]) -> tuple[str, str]:
+        """Draw where the model looks, or what it makes of a text: name of the picture, and what it shows in words."""
 
-    def __init__(self, sample: Sample) -> None:
-        self.sample = sample
+    def usage(self, folder: Path, example: Example) -> list[str]:
+        """Lines of Python that do with the folder what the quick start has shown."""
+        return [
+            "import hf_attention_zoo",
+            "from transformers import pipeline",
+            f"print(pipeline({self.answering!r}, model={str(folder)!r})({example.given!r}))",
+        ]
 
 
 class QuickTranslation(QuickTask):
     """Sentences and their translations."""
 
     validation = ("bleu", "BLEU", 1.0)
+    answering = "translation"
 
-    def examples(self, metrics: dict[str, Any]) -> list[Example]:
+    def test_rows(self, metrics: dict[str, Any]) -> Any:
+        """The test split in the direction and of the lengths that were scored."""
         from hf_attention_zoo.tasks.translation.rows import load_data
 
         data = metrics["dataset"]
-        test = load_data(
+        return load_data(
             self.sample.name,
             source_lang=data["source_lang"],
             target_lang=data["target_lang"],
             max_words=data.get("max_words"),
             splits=["test"],
         )["test"]
-        sources, references = list(test["source"]), list(test["target"])
-        return [Example(sources[i], sources[i], references[i]) for i in pick_examples(sources)]
 
-    def facts(self, example: Example) -> dict[str, str]:
-        return {"example": example.given}
+    def examples(self, folder: Path, metrics: dict[str, Any]) -> list[Example]:
+        test = self.test_rows(metrics)
+        self.sources, references = list(test["source"]), list(test["target"])
+        return [Example(self.sources[i], self.sources[i], references[i]) for i in pick_examples(self.sources)]
 
-    def draw(self, model: Any, tokenizer: Any, example: Example, path: Path) -> str:
+    def draw(self, folder: Path, examples: Sequence[Example]) -> tuple[str, str]:
         from hf_attention_zoo.alignment.aligning import align
+        from hf_attention_zoo.folders.saved_model import load_checkpoint
 
-        (alignment,) = align(model, tokenizer, [example.given], num_beams=model.generation_config.num_beams or 1)
-        alignment.plot(path)
-        return f"which source words each word of {alignment.target_text!r} looked at"
+        model, tokenizer = load_checkpoint(folder)
+        if self.row.aligner is None:
+            return self.draw_vectors(model, tokenizer, folder)
+        beams = model.generation_config.num_beams or 1
+        (alignment,) = align(model, tokenizer, [examples[0].given], num_beams=beams)
+        alignment.plot(folder / PICTURE)
+        return PICTURE, f"which source words each word of {alignment.target_text!r} looked at"
+
+    def draw_vectors(self, model: Any, tokenizer: Any, folder: Path, count: int = 12) -> tuple[str, str]:
+        """Held-out texts as points, for models that squeeze a text into one vector."""
+        from hf_attention_zoo.alignment.results.sentence_projection import project_sentences
+        from hf_attention_zoo.hub.cards import SENTENCES_FILE
+
+        texts = list(dict.fromkeys(self.sources[i] for i in pick_examples(self.sources, count)))
+        project_sentences(model, tokenizer, texts).plot(folder / SENTENCES_FILE)
+        return (
+            SENTENCES_FILE,
+            f"{len(texts)} held-out texts as points: their vectors in the plane where they differ most",
+        )
 
 
 class QuickLabels(QuickTask):
     """Texts and their classes."""
 
     validation = ("accuracy", "accuracy", 100.0)
+    answering = "text-classification"
 
-    def examples(self, metrics: dict[str, Any]) -> list[Example]:
-        from hf_attention_zoo.data.text_encoding import joined
-        from hf_attention_zoo.tasks.labels.rows import load_labelled
+    def examples(self, folder: Path, metrics: dict[str, Any]) -> list[Example]:
+        from hf_attention_zoo.tasks.labels.rows import joined, load_labelled
 
         splits, info = load_labelled(self.sample.name, splits=["test"])
         test = splits["test"]
@@ -105,24 +156,71 @@ class QuickLabels(QuickTask):
             return {"example": example.given["text"], "example_pair": example.given["text_pair"]}
         return {"example": example.given}
 
-    def draw(self, model: Any, tokenizer: Any, example: Example, path: Path) -> str:
+    def draw(self, folder: Path, examples: Sequence[Example]) -> tuple[str, str]:
         from hf_attention_zoo.alignment.aligning import align
+        from hf_attention_zoo.folders.saved_model import load_checkpoint
 
-        (drawn,) = align(model, tokenizer, [example.given])
-        drawn.plot(path)
-        return "which parts of a held-out text went into the prediction"
-
-
-TASKS: dict[type[Sample], type[QuickTask]] = {TranslationSample: QuickTranslation, LabelledSample: QuickLabels}
+        (drawn,) = align(*load_checkpoint(folder), [examples[0].given])
+        drawn.plot(folder / PICTURE)
+        return PICTURE, "which parts of a held-out text went into the prediction"
 
 
-def quick_task(sample: Sample) -> QuickTask:
-    """The quick start's part for a sample."""
-    return TASKS[type(sample)](sample)
+class QuickCaptions(QuickTask):
+    """Pictures and their captions; the examples' pictures are copied into the folder."""
+
+    validation = ("exact", "captions exact to the letter, in percent,", 1.0)
+    answering = "image-captioning"
+    chosen = "held-out pictures, taken at even distances from the test split"
+
+    def examples(self, folder: Path, metrics: dict[str, Any]) -> list[Example]:
+        from hf_attention_zoo.tasks.captions.rows import load_captions
+
+        test = load_captions(self.sample.name, language=metrics["dataset"].get("language"), splits=["test"])["test"]
+        (folder / "examples").mkdir(exist_ok=True)
+        found = []
+        for i in pick_examples([captions[0] for captions in test.captions]):
+            path = folder / "examples" / Path(test.sources[i]).name
+            test.picture(i).save(path)
+            found.append(Example(path.as_posix(), path.relative_to(folder).as_posix(), test.captions[i][0]))
+        return found
+
+    def facts(self, example: Example) -> dict[str, str]:
+        return {"example": example.given, "example_answer": example.reference}
+
+    def draw(self, folder: Path, examples: Sequence[Example]) -> tuple[str, str]:
+        from hf_attention_zoo.alignment.aligning import align
+        from hf_attention_zoo.folders.saved_model import load_checkpoint, load_reader
+
+        model, _ = load_checkpoint(folder)
+        (seen,) = align(
+            model, load_reader(folder), [examples[0].given], num_beams=model.generation_config.num_beams or 1
+        )
+        seen.plot(folder / PICTURE)
+        return PICTURE, "where it looked in the first of these pictures before each word"
+
+
+# What is done with running text depends on what an architecture learns from it, and so on the first task it names.
+RUNNING_TEXT = {
+    "fill-mask": "hf_attention_zoo.cli.quickstart_texts:QuickHiddenWords",
+    "text-generation": "hf_attention_zoo.cli.quickstart_texts:QuickContinuations",
+    "feature-extraction": "hf_attention_zoo.cli.quickstart_texts:QuickNeighbours",
+}
+TASKS: dict[type[Sample], type[QuickTask]] = {
+    TranslationSample: QuickTranslation,
+    LabelledSample: QuickLabels,
+    CaptionSample: QuickCaptions,
+}
+
+
+def quick_task(sample: Sample, row: Architecture) -> QuickTask:
+    """The quick start's part for a sample and an architecture."""
+    if isinstance(sample, TextSample):
+        return load_object(RUNNING_TEXT[row.tasks[0]])(sample, row)
+    return TASKS[type(sample)](sample, row)
 
 
 def pick_examples(texts: Sequence[str], count: int = SHOWN, words: int = 6) -> list[int]:
-    """Indices of texts spread over the split, the first of them of about so many words."""
+    """Indices of texts at even distances in the split, the first of them of about so many words."""
     step = max(1, len(texts) // count)
     chosen = list(range(step // 2, len(texts), step))[:count]
     return sorted(chosen, key=lambda index: abs(len(texts[index].split()) - words))

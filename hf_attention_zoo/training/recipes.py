@@ -58,9 +58,13 @@ def model_fields(row: Any, name: str, recipes: Mapping[str, Mapping[str, Any]] |
     return dict((row.recipes if recipes is None else recipes).get(name, {}).get(MODEL_SECTION, {}))
 
 
-def recipe_for_sample(row: Any, sample: str) -> str | None:
-    """The name of the recipe made for the quick start on `sample`; None if the architecture has none."""
-    for name, recipe in row.recipes.items():
+def recipe_for_sample(row: Any, sample: str, recipes: Mapping[str, Mapping[str, Any]] | None = None) -> str | None:
+    """The name of the recipe made for the quick start on `sample`; None if the architecture has none.
+
+    Args:
+        recipes: in place of those of the row.
+    """
+    for name, recipe in (row.recipes if recipes is None else recipes).items():
         if name.startswith("quickstart") and recipe.get("data", {}).get("dataset") == sample:
             return name
     return None

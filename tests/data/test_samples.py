@@ -174,6 +174,6 @@ def test_pictures_load_with_captions_in_each_language():
         splits = load_captions(sample.name, language=language)
         assert {split: len(rows) for split, rows in splits.items()} == sample.sizes
         assert splits["test"].picture(0).size == (64, 64)
-    assert {caption.partition(":")[0] for (caption,) in load_captions(sample.name, language="en")["test"].captions} <= {
-        caption.partition(":")[0] for (caption,) in load_captions(sample.name, language="en")["train"].captions
-    }
+    assert {
+        caption.partition(":")[0] for (caption,) in load_captions(sample.name, language="en")["test"].captions
+    } <= {caption.partition(":")[0] for (caption,) in load_captions(sample.name, language="en")["train"].captions}

@@ -137,4 +137,4 @@ def objective_class(row: Architecture) -> type[Objective]:
 def pretraining_recipes(row: Architecture) -> dict[str, dict[str, Any]]:
     """The named settings of an architecture's pre-training. Raises ValueError if it is not pre-trained."""
     objective_class(row)
-    return load_object(f"hf_attention_zoo.models.{row.model_type}.pretraining_{row.model_type}:PRETRAINING_RECIPES")
+    return row.pretraining_recipes
