@@ -1,4 +1,4 @@
-"""The quick start on running text: a short pre-training, then a filled gap, a continued text, neighbours in context."""
+"""The quick start on running text: a short pre-training, then filled gaps, continued texts, neighbours in context."""
 
 from __future__ import annotations
 
@@ -94,6 +94,10 @@ class QuickContinuations(QuickText):
             given = " ".join(lines[i].split()[:6])
             found.append(Example(given, given + " ...", lines[i]))
         return found
+
+    def usage(self, folder: Path, example: Example) -> list[str]:
+        *lines, last = super().usage(folder, example)
+        return [*lines, f"{last.removesuffix('))')}, max_new_tokens=20))"]
 
 
 class QuickNeighbours(QuickText):

@@ -178,7 +178,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
     "small-pairs": _small("as small, for pairs of texts through the gated encoder", {}, 8, pairs=True),
     "quickstart-sentiment": _small(
-        "the sentiment of a sentence in five classes, minutes on two cores", {"dataset": "sent_vader"}, 6
+        "the sentiment of a sentence in five classes, minutes on two cores", {"dataset": "sent_vader"}, 5
     ),
     "quickstart-matches": _small(
         "whether a description belongs to a synopsis, minutes on two cores",

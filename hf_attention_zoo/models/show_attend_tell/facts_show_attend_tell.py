@@ -164,5 +164,16 @@ RECIPES: dict[str, dict[str, Any]] = {
         {},
         20,
     ),
+    "quickstart-people": _small(
+        "emoji of people and hands, named by figure and skin tone, minutes on two cores",
+        {"embedding_size": 64, "hidden_size": 128, "annotation_size": 64, "dropout": 0.1},
+        {"dataset": "captions_emoji_people", "target_lang": "en"},
+        36,
+        learning_rate=3e-3,
+        per_device_train_batch_size=16,
+        eval_strategy="no",
+        save_strategy="no",
+        load_best_model_at_end=False,
+    ),
     "small-hard": _small("as small, with hard attention", {"attention": "hard", "coverage_weight": 0.0}, {}, 20),
 }

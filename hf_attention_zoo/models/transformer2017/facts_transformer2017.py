@@ -157,7 +157,7 @@ def _small_recipes() -> dict[str, dict[str, Any]]:
         {"hidden_size": 256, "intermediate_size": 1024, **sizes},
         {"hidden_size": 128, "intermediate_size": 512, **sizes},
         _SEARCH,
-        (24, 14),
+        (16, 10),
     )
     pieces = {
         "small": (6000, 1.5e-3, 400),
@@ -168,7 +168,7 @@ def _small_recipes() -> dict[str, dict[str, Any]]:
         recipe = recipes[name]
         recipe["tokenizer"] = {"kind": "subword", "vocab_size": size, "shared": True}
         recipe["training"].update(learning_rate=rate, warmup_steps=warmup, adam_beta2=0.98, adam_epsilon=1e-9)
-    recipes["quickstart-names"]["description"] = "emoji names, about five minutes on two cores"
+    recipes["quickstart-names"]["description"] = "emoji names, minutes on two cores"
     return recipes
 
 
