@@ -44,6 +44,9 @@ def nearest_words(folder: str, inputs: list[dict[str, Any]]) -> list[str]:
     return said
 
 
+# How a text is continued: without chance, and without the loops that a small model falls into.
+CONTINUATION = {"max_new_tokens": 20, "do_sample": False, "no_repeat_ngram_size": 3}
+
 # kind -> how a list of inputs is answered
 ANSWERING: dict[str, Callable[[str, list[Any]], list[str]]] = {
     "translation": pipeline_answers("translation", lambda found: found[0]["translation_text"]),
@@ -55,7 +58,7 @@ ANSWERING: dict[str, Callable[[str, list[Any]], list[str]]] = {
         top_k=3,
     ),
     "text-generation": pipeline_answers(
-        "text-generation", lambda found: found[0]["generated_text"], max_new_tokens=20, do_sample=False
+        "text-generation", lambda found: " ".join(found[0]["generated_text"].split()), **CONTINUATION
     ),
     "neighbours": nearest_words,
 }

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hf_attention_zoo.cli.fresh_process import CONTINUATION
 from hf_attention_zoo.cli.quickstart_tasks import PICTURE, Example, QuickTask, pick_examples
 
 HELD_OUT_DOCUMENTS = 150  # of the test split, to score and to show
@@ -97,7 +98,8 @@ class QuickContinuations(QuickText):
 
     def usage(self, folder: Path, example: Example) -> list[str]:
         *lines, last = super().usage(folder, example)
-        return [*lines, f"{last.removesuffix('))')}, max_new_tokens=20))"]
+        options = ", ".join(f"{name}={value}" for name, value in CONTINUATION.items())
+        return [*lines, f"{last.removesuffix('))')}, {options}))"]
 
 
 class QuickNeighbours(QuickText):
