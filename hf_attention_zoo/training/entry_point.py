@@ -20,6 +20,7 @@ from huggingface_hub.errors import StrictDataclassError
 from transformers import AutoTokenizer, set_seed
 from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerCallback
 
+from hf_attention_zoo.data.long_rows import said_of_long_rows
 from hf_attention_zoo.folders.privacy import PLACES, public_command, public_facts
 from hf_attention_zoo.folders.run_facts import changed_fields, describe_hardware, versions
 from hf_attention_zoo.folders.wholeness import loading
@@ -82,6 +83,10 @@ def run_task(
     with write_errors_said(folder), own_folder(plan) as contents:
         # Everything that can be wrong with arguments and data shows before anything in the folder is touched.
         train_rows, validation_rows = task.load()
+        for name, rows in (("training", train_rows), ("validation", validation_rows)):
+            said = said_of_long_rows(rows, name)
+            if said is not None:
+                tell(said)
         if validation_rows is not None:
             settle_metric(args, task.measures(validation_rows), named="metric_for_best_model" in plan.named)
         start = start_of(plan, train_rows, validation_rows)
