@@ -22,6 +22,23 @@ JSON_FILES = (
     "model.safetensors.index.json",
 )
 SHOWN = 3
+SIDES = ("padding_side", "truncation_side")
+NUMBERS = {
+    "tokenizer_config.json": ("model_max_length", "max_characters"),
+    "generation_config.json": (
+        *(
+            "max_length",
+            "max_new_tokens",
+            "min_length",
+            "min_new_tokens",
+            "num_beams",
+            "num_return_sequences",
+            "top_k",
+        ),
+        *("temperature", "top_p", "typical_p", "length_penalty", "repetition_penalty", "no_repeat_ngram_size"),
+        *("num_beam_groups", "diversity_penalty", "max_time", "gnmt_length_penalty", "gnmt_coverage_penalty"),
+    ),
+}
 
 
 def check_whole(folder: str | Path) -> None:
@@ -35,8 +52,7 @@ def check_whole(folder: str | Path) -> None:
             content = check_json(path / name)
             if name == "config.json":
                 _check_config(path / name, content)
-            if name == "generation_config.json":
-                _check_generation(path / name, content)
+            _check_kinds(path / name, content)
     for name in TOKENIZERS:
         if (path / name).is_file():
             _check_tokenizer(path / name, check_json(path / name))
@@ -68,12 +84,22 @@ def _check_config(path: Path, content: dict[str, Any]) -> None:
         raise ValueError(f"{path} is no {row.config_class.__name__}: {said[:400]}") from error
 
 
-def _check_generation(path: Path, content: dict[str, Any]) -> None:
-    """Ids of tokens are numbers or lists of them: other values are found only when something is written."""
+def _check_kinds(path: Path, content: dict[str, Any]) -> None:
+    """Settings that are read only when texts are: a value of another kind would be found in the middle of work."""
     for name, value in content.items():
-        ids = value if isinstance(value, list) else [value]
-        if name.endswith("_token_id") and value is not None and not all(type(number) is int for number in ids):
-            raise ValueError(f"{path} is damaged: {name} is {value!r}, not a number. Save it again")
+        if value is None:
+            continue
+        if name in SIDES and path.name == "tokenizer_config.json":
+            right, kind = value in ("left", "right"), "left or right"
+        elif name.endswith("_token_id") and path.name == "generation_config.json":
+            ids = value if isinstance(value, list) else [value]
+            right, kind = all(type(number) is int for number in ids), "a number"
+        elif name in NUMBERS.get(path.name, ()):
+            right, kind = isinstance(value, (int, float)) and not isinstance(value, bool), "a number"
+        else:
+            continue
+        if not right:
+            raise ValueError(f"{path} is damaged: {name} is {str(value)[:80]!r}, not {kind}. Save it again")
 
 
 def _check_tokenizer(path: Path, content: dict[str, Any]) -> None:

@@ -216,12 +216,15 @@ def get_model(task: TrainingTask, tokenizer: Any) -> Any:
                 f"--config.{name} is {plan.config[name]!r}, and the tokenizer or the data make it {given[name]!r}; "
                 "leave it out"
             )
+    model_class = row.model_classes[task.auto_class]
     try:
         config = row.config_class(**{**plan.config, **given})
-    except StrictDataclassError as error:
-        raise ValueError(f"--config: {' '.join(str(error).split())}") from error
-    check_size(row.model_classes[task.auto_class], config)
-    return row.model_classes[task.auto_class](config)
+        check_size(model_class, config)
+    except (StrictDataclassError, TypeError, AttributeError) as error:
+        if not plan.config:
+            raise
+        raise ValueError(f"--config: no model has these settings ({' '.join(str(error).split())})") from error
+    return model_class(config)
 
 
 def check_size(model_class: type[Any], config: Any) -> None:
