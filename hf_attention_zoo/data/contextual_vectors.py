@@ -24,6 +24,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from hf_attention_zoo.whole_files import whole_file
+
 Text = str | Sequence[str]
 
 DTYPES = {"float16": torch.float16, "float32": torch.float32}
@@ -156,11 +158,9 @@ class ContextualVectors:
         target = self.cache if path is None else Path(path)
         if target is None:
             raise ValueError("no file to save to: give path=, or cache= when the vectors are made")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = target.with_name(f".{target.name}.unfinished")
         tensors = {key: tensor.contiguous() for key, tensor in self.kept.items()}
-        save_file(tensors, unfinished, metadata={"model": json.dumps(self.fingerprint)})
-        unfinished.replace(target)
+        with whole_file(target) as unfinished:
+            save_file(tensors, unfinished, metadata={"model": json.dumps(self.fingerprint)})
         return target
 
     def _load(self, path: Path) -> None:

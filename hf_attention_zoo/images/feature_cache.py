@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -15,6 +14,8 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
+
+from hf_attention_zoo.whole_files import whole_file
 
 TENSOR = "annotations"
 
@@ -122,11 +123,8 @@ def write_feature_batches(
     if len(set(names)) != len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise ValueError(f"the name {twice!r} comes twice; give every picture a name of its own")
-    file = Path(path)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_name(f"{file.name}.{os.getpid()}.tmp")  # others may be writing the same
     kind, made = None, 0
-    try:
+    with whole_file(path) as unfinished:  # others may be writing the same
         with unfinished.open("wb") as out:
             for batch in batches:
                 if kind is None:
@@ -140,9 +138,6 @@ def write_feature_batches(
                 out.write(batch.detach().cpu().contiguous().view(torch.uint8).numpy().data)
         if kind is None or made != len(names):
             raise ValueError(f"{len(names)} names for regions of {made} pictures; one row each is wanted")
-        unfinished.replace(file)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _header(names: Sequence[str], batch: Tensor, encoder: str) -> bytes:

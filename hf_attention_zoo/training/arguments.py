@@ -19,6 +19,7 @@ from hf_attention_zoo.data.record_files import format_of
 from hf_attention_zoo.training.choosing_metric import settle_direction
 from hf_attention_zoo.training.label_smoothing import SMOOTHING_DISTRIBUTIONS, UNIFORM
 from hf_attention_zoo.training.optimizers import check_optimizer
+from hf_attention_zoo.training.ranges import check_ranges
 from hf_attention_zoo.training.release_schedules import RELEASE_SCHEDULES
 
 LOSS_SCALES = ("token_mean", "batch_sum", "sentence_mean")
@@ -299,6 +300,7 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
     )
 
     def __post_init__(self) -> None:
+        check_ranges(self)
         if self.ddp_find_unused_parameters is None:
             self.ddp_find_unused_parameters = False
         if not torch.accelerator.is_available():
@@ -319,12 +321,6 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
             raise ValueError(f"pool_order={self.pool_order!r}; it is one of {', '.join(POOL_ORDERS)}")
         if self.optimizer is not None:
             check_optimizer(self.optimizer)
-        for name in ("max_tokens_per_batch", "pool_batches", "early_stopping_patience", "average_last_checkpoints"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name}={value}; it must be at least 1, or left out")
-        if self.halve_learning_rate_from is not None and self.halve_learning_rate_from < 0:
-            raise ValueError(f"halve_learning_rate_from={self.halve_learning_rate_from}; it must be 0 epochs or more")
         if self.halve_learning_rate_every <= 0:
             raise ValueError(f"halve_learning_rate_every={self.halve_learning_rate_every}; it must be above 0 epochs")
         if self.noam_schedule:

@@ -16,6 +16,7 @@ from hf_attention_zoo.training.arguments import DataArguments, ModelArguments, Z
 from hf_attention_zoo.training.choosing_metric import OF_VALIDATION
 from hf_attention_zoo.training.dotted_flags import split_dotted
 from hf_attention_zoo.training.fingerprint import PLACES, training_settings
+from hf_attention_zoo.training.ranges import OutOfRange, check_ranges
 from hf_attention_zoo.training.recipes import (
     RUN_FILE_SUFFIXES,
     find_recipe,
@@ -217,9 +218,13 @@ def parse_run(argv: Sequence[str], command: str = "", kind: RunKind = TRAINING) 
     if parser.parse_known_args(rest)[0].eval_strategy == "no":  # what a recipe says of validations says nothing then
         of_recipe = [name for name in OF_VALIDATION if name not in named]
         parser.set_defaults(**{name: getattr(ZooTrainingArguments, name) for name in of_recipe})
-    _, data_args, training_args, unread = parser.parse_args_into_dataclasses(
-        rest, return_remaining_strings=True, look_for_args_file=False
-    )
+    try:
+        _, data_args, training_args, unread = parser.parse_args_into_dataclasses(
+            rest, return_remaining_strings=True, look_for_args_file=False
+        )
+        check_ranges(data_args)
+    except OutOfRange as error:
+        raise ValueError(error.as_flag) from error
     if unread:
         raise refused(unread[0], parser._option_string_actions, kind.program)
     if data_args.dataset is None and data_args.train_file is None:

@@ -1,5 +1,6 @@
 """Frozen vectors: the model's own, kept in a file, and read by the other models of the zoo."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +198,12 @@ def test_the_command_prints_the_table_of_a_saved_model(
     assert "play without context: " in printed and printed.count("[play]") >= 2
     assert output.exists() and cache.exists()
     assert main(["neighbours", str(folder), "play", *flags, "--layer", "top"]) == 2
+
+
+def test_threads_that_save_the_same_cache_do_not_meet(vectors: ContextualVectors, tmp_path: Path) -> None:
+    vectors.layers(["some words", "and more"])
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: vectors.save(tmp_path / "cache.safetensors"), range(24)))
+    again = ContextualVectors(vectors.model, vectors.tokenizer, cache=tmp_path / "cache.safetensors", dtype="float32")
+    assert again.kept.keys() == vectors.kept.keys()
+    assert [file.name for file in tmp_path.iterdir()] == ["cache.safetensors"]

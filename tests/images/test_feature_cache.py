@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import weakref
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,16 @@ def test_pictures_are_encoded_as_the_model_would_and_its_mode_stays() -> None:
     torch.testing.assert_close(made, model.get_encoder()(pixel_values=pixels).last_hidden_state.detach())
     with pytest.raises(ValueError, match="no pictures to encode"):
         list(encode_pictures(model, processor, []))
+
+
+def test_threads_that_write_the_same_file_do_not_meet(tmp_path: Path) -> None:
+    path, regions = tmp_path / "regions.safetensors", torch.randn(40, 3, 5)
+    names = [str(number) for number in range(40)]
+
+    def write(_: int) -> None:
+        write_feature_batches(path, names, regions.split(1))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(24)))
+    torch.testing.assert_close(FeatureCache(path).stack(names), regions)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]

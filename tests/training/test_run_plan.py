@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from hf_attention_zoo.cli.command import main as command
 from hf_attention_zoo.registry import get_architecture, list_architectures
-from hf_attention_zoo.training.arguments import DataArguments
+from hf_attention_zoo.training.arguments import DataArguments, ZooTrainingArguments
 from hf_attention_zoo.training.dotted_flags import split_dotted
 from hf_attention_zoo.training.recipes import MODEL_SECTION, SECTIONS, find_recipe, recipe_for_sample
 from hf_attention_zoo.training.run_plan import build_parser, parse_run
@@ -164,3 +165,52 @@ def test_files_alone_are_read_by_their_format(named: dict[str, str], source: str
 def test_something_to_train_on_must_be_named() -> None:
     with pytest.raises(ValueError, match="--dataset or --train_file"):
         DataArguments().source()
+
+
+# Numbers that make no sense: flag -> values.
+IMPOSSIBLE = {
+    "gradient_accumulation_steps": (0, -2),
+    "per_device_train_batch_size": (0,),
+    "per_device_eval_batch_size": (0,),
+    "learning_rate": (-0.1, "nan", "inf"),
+    "weight_decay": (-1.0,),
+    "adam_beta1": (1.0, -0.5),
+    "adam_epsilon": (0.0,),
+    "max_grad_norm": (-1.0,),
+    "max_steps": (0, -5),
+    "num_train_epochs": (0, -1.0, "nan"),
+    "warmup_steps": (-3,),
+    "label_smoothing_factor": (1.5, -0.1),
+    "save_steps": (0,),
+    "logging_steps": (0,),
+    "eval_steps": (0,),
+    "save_total_limit": (0,),
+    "seed": (-1,),
+    "dataloader_num_workers": (-1,),
+    "early_stopping_patience": (0,),
+    "average_last_checkpoints": (0,),
+    "pool_batches": (0,),
+    "max_tokens_per_batch": (0,),
+    "generation_num_beams": (0,),
+    "validation_share": (1.0, -0.2),
+    "max_train_samples": (0,),
+    "max_words": (0,),
+    "doc_stride": (0,),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in IMPOSSIBLE for value in IMPOSSIBLE[name]])
+def test_numbers_that_make_no_sense_are_refused_in_one_line(
+    name: str, value: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    words = ["train", "rnnsearch", "--recipe", "none", "--dataset", "no/such", "--output_dir", str(out)]
+    assert command([*words, f"--{name}={value}"]) == 2
+    error = capsys.readouterr().err.strip()
+    assert "\n" not in error and f"--{name} " in error and "it must be" in error
+    assert not out.exists()
+
+
+def test_the_same_numbers_are_refused_as_arguments() -> None:
+    with pytest.raises(ValueError, match="gradient_accumulation_steps=0; it must be at least 1"):
+        ZooTrainingArguments(output_dir="x", gradient_accumulation_steps=0)

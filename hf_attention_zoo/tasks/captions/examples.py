@@ -13,9 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import Dataset
+from transformers.utils import logging
 
 from hf_attention_zoo.images.feature_cache import FeatureCache, encode_pictures, write_feature_batches
 from hf_attention_zoo.tasks.captions.rows import CaptionRows
+
+logger = logging.get_logger(__name__)
 
 LABELS = "labels"
 KEPT_BYTES = 2**30
@@ -134,7 +137,11 @@ def cached_features(rows: CaptionRows, model: Any, image_processor: Any, folder:
         content = rows.store.read(source) if rows.store is not None else str(source).encode()
         digest.update(name.encode() + hashlib.sha256(content).digest())
     path = folder / f"{model.config.image_encoder}-{digest.hexdigest()[:24]}.safetensors"
-    if not path.is_file():
-        made = encode_pictures(model, image_processor, rows.pictures())
-        write_feature_batches(path, rows.names, made, encoder=model.config.image_encoder)
+    if path.is_file():
+        try:
+            return FeatureCache(path)
+        except ValueError as error:
+            logger.warning(f"{error}; the pictures are encoded again")
+    made = encode_pictures(model, image_processor, rows.pictures())
+    write_feature_batches(path, rows.names, made, encoder=model.config.image_encoder)
     return FeatureCache(path)

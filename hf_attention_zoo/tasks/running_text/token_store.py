@@ -17,8 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from transformers.utils import logging
 
 from hf_attention_zoo.tasks.running_text.rows import Document, DocumentSource
+from hf_attention_zoo.whole_files import checksum, whole_file, write_json
+
+logger = logging.get_logger(__name__)
 
 TOKENS, SENTENCES, DOCUMENTS, STATE = "tokens.bin", "sentences.bin", "documents.bin", "store.json"
 # Characters that are encoded together: the tokenizer needs some hundred times as many bytes while it does so.
@@ -32,7 +36,7 @@ class TokenStore:
     sentences `documents[d]` to `documents[d + 1]`.
 
     Raises:
-        ValueError: the folder holds no finished store.
+        ValueError: the folder holds no finished store, or a file of it was cut off.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -40,6 +44,9 @@ class TokenStore:
         self.state = read_state(self.folder)
         if self.state is None:
             raise ValueError(f"{folder} holds no finished encoded text; build it first")
+        wrong = wrong_length(self.folder, self.state)
+        if wrong is not None:
+            raise ValueError(f"the encoded text in {folder} is damaged: {wrong}; delete the folder and build it again")
         self.kind = np.dtype(self.state["kind"])
         self.num_documents: int = self.state["documents"]
         self.num_tokens: int = self.state["tokens"]
@@ -78,9 +85,12 @@ class TokenStore:
     def read(self, start: int, end: int) -> np.ndarray:
         """The ids `start` to `end - 1` of the whole text as int64."""
         if self._file is None or self._owner != os.getpid():  # a worker opens its own
+            self._check_same()
             self._file, self._owner = (self.folder / TOKENS).open("rb", buffering=0), os.getpid()
         width = self.kind.itemsize
         read = os.pread(self._file.fileno(), (end - start) * width, start * width)
+        if len(read) != (end - start) * width:
+            raise ValueError(f"{self.folder / TOKENS} was cut off while it was read; start again")
         return np.frombuffer(read, self.kind).astype(np.int64)
 
     def _map(self, name: str) -> np.ndarray:
@@ -88,11 +98,21 @@ class TokenStore:
             self._maps[name] = np.memmap(self.folder / name, dtype=np.int64, mode="r")
         return self._maps[name]
 
+    def _check_same(self) -> None:
+        """Raises ValueError if another run has put another text into the folder."""
+        if read_state(self.folder) != self.state:
+            raise ValueError(
+                f"the encoded text in {self.folder} was replaced by another run; give each text a --cache_dir of its "
+                "own"
+            )
+
     def __getstate__(self) -> dict[str, Any]:
-        return {"folder": self.folder}
+        return {"folder": self.folder, "state": self.state}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["folder"])
+        self.state = state["state"]
+        self._check_same()
 
 
 def build_token_store(documents: Iterable[Document], tokenizer: Any, folder: str | Path) -> TokenStore:
@@ -113,14 +133,18 @@ def build_token_store(documents: Iterable[Document], tokenizer: Any, folder: str
     identity = identity_of(documents, tokenizer)
     found = read_state(folder)
     if found is not None and identity is not None and found["identity"] == identity:
-        return TokenStore(folder)
+        wrong = damage(folder, found)
+        if wrong is None:
+            return TokenStore(folder)
+        logger.warning(f"the encoded text in {folder} is damaged ({wrong}); the text is encoded again")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / STATE).unlink(missing_ok=True)
     kind = np.dtype(np.uint16 if len(tokenizer) <= 2**16 else np.uint32)
     tokens = sentences = texts = 0
     with ExitStack() as stack:
         ids_file, bounds_file, documents_file = (
-            stack.enter_context((folder / name).open("wb")) for name in (TOKENS, SENTENCES, DOCUMENTS)
+            stack.enter_context(stack.enter_context(whole_file(folder / name)).open("wb"))
+            for name in (TOKENS, SENTENCES, DOCUMENTS)
         )
         bounds_file.write(np.zeros(1, np.int64).tobytes())
         documents_file.write(np.zeros(1, np.int64).tobytes())
@@ -141,7 +165,8 @@ def build_token_store(documents: Iterable[Document], tokenizer: Any, folder: str
     if not tokens:
         raise ValueError("the documents hold no text; check that the column and the split are the right ones")
     state = {"identity": identity, "kind": kind.name, "documents": texts, "sentences": sentences, "tokens": tokens}
-    (folder / STATE).write_text(json.dumps(state), encoding="utf-8")
+    state["files"] = {name: checksum(folder / name) for name in (TOKENS, SENTENCES, DOCUMENTS)}
+    write_json(folder / STATE, state)
     return TokenStore(folder)
 
 
@@ -165,9 +190,32 @@ def identity_of(documents: Iterable[Document], tokenizer: Any) -> str | None:
 def read_state(folder: Path) -> dict[str, Any] | None:
     """What a finished store says of itself; None if there is none."""
     try:
-        return json.loads((folder / STATE).read_text(encoding="utf-8"))
+        state = json.loads((folder / STATE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
+    wanted = {"identity", "kind", "documents", "sentences", "tokens"}
+    return state if isinstance(state, dict) and wanted <= state.keys() else None
+
+
+def wrong_length(folder: Path, state: dict[str, Any]) -> str | None:
+    """Which file has another length than the store says of itself; None if all are right."""
+    lengths = {
+        TOKENS: state["tokens"] * np.dtype(state["kind"]).itemsize,
+        SENTENCES: (state["sentences"] + 1) * 8,
+        DOCUMENTS: (state["documents"] + 1) * 8,
+    }
+    for name, wanted in lengths.items():
+        there = (folder / name).stat().st_size if (folder / name).is_file() else 0
+        if there != wanted:
+            return f"{name} has {there:,} bytes of {wanted:,}"
+    return None
+
+
+def damage(folder: Path, state: dict[str, Any]) -> str | None:
+    """What is wrong with the files of a store, by length and by content; None if they are whole."""
+    wrong = wrong_length(folder, state)
+    changed = (name for name, known in state.get("files", {}).items() if wrong or checksum(folder / name) != known)
+    return wrong or next((f"{name} is not what was written" for name in changed), None)
 
 
 def _chunks(documents: Iterable[Document]) -> Iterator[list[tuple[str, bool]]]:
