@@ -1,0 +1,106 @@
+"""The documentation holds together: links, included code, lessons in two languages, notebooks; and it builds."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pages import DOCS, PAGES, ROOT, load_file, page_name
+
+from hf_attention_zoo import list_architectures
+
+ENGLISH, KOREAN = ROOT / "docs" / "lessons", ROOT / "docs" / "ko" / "lessons"
+NAMES = [row.model_type for row in list_architectures()]
+LESSONS = [folder / f"{name}.md" for folder in (ENGLISH, KOREAN) for name in NAMES]
+generate = load_file(ROOT / "docs" / "generate.py")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_links_lead_to_files(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" not in target and not target.startswith("#"):
+            path = (page.parent / target.partition("#")[0]).resolve()
+            made = {"generated", "notebooks"} & set(path.relative_to(ROOT).parts)
+            assert path.exists() or made, f"{page_name(page)} links {target}"
+
+
+def test_every_page_is_in_a_table_of_contents() -> None:
+    listed = {ROOT / "docs" / "index.md"}
+    for page in DOCS:
+        for tree in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+            lines = [line for line in tree.splitlines() if line and not line.startswith(":")]
+            listed |= {(page.parent / f"{line}.md").resolve() for line in lines}
+    assert [page_name(page) for page in DOCS if page not in listed] == []
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=page_name)
+def test_a_lesson_has_all_its_parts(lesson: Path) -> None:
+    text = lesson.read_text(encoding="utf-8")
+    found = list(generate.INCLUDE.finditer(text))
+    assert found, "the equations stand beside no code"
+    for one in found:
+        assert "\n" in generate.included(lesson, one)
+    assert "$$" in text and "metrics.json" in text
+    assert len(generate.code_cells(lesson)) >= 3
+    titles = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert len(titles) >= 5, titles
+    after = NAMES.index(lesson.stem) + 1
+    ending = text[text.rindex("\n## ") :]
+    assert after == len(NAMES) or f"({NAMES[after]}.md)" in ending, "it ends in what the next one mends"
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=page_name)
+def test_a_lesson_is_a_notebook(lesson: Path) -> None:
+    nbformat = pytest.importorskip("nbformat")
+    notebook = nbformat.reads(generate.notebook_of(lesson), as_version=4)
+    nbformat.validate(notebook)
+    prose = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    assert "{literalinclude}" not in prose and "{download}" not in prose and "def " in prose
+    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    assert [one.strip() for one in generate.code_cells(lesson)] == code
+
+
+class WithoutWords(ast.NodeTransformer):
+    """Python without its strings: what two languages have in common."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        return ast.Constant("") if isinstance(node.value, str) else node
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_languages_run_the_same_code(name: str) -> None:
+    english, korean = (
+        [ast.dump(WithoutWords().visit(ast.parse(cell))) for cell in generate.code_cells(folder / f"{name}.md")]
+        for folder in (ENGLISH, KOREAN)
+    )
+    assert english == korean
+
+
+def test_the_reference_has_every_name_command_and_field() -> None:
+    import hf_attention_zoo
+    from hf_attention_zoo.cli.command import COMMANDS
+
+    python, configurations = generate.python_page(), generate.configurations_page()
+    assert all(f"\n## {name}\n" in python for name in hf_attention_zoo.__all__)
+    for row in list_architectures():
+        assert f"## {row.config_class.__name__}\n" in configurations
+        described = generate.field_descriptions(row.config_class)
+        assert described and all(f"| `{name}` |" in configurations for name in described)
+    said = generate.help_of("translate")
+    assert said.startswith("usage: attention-zoo translate") and "translate" in COMMANDS
+
+
+@pytest.mark.slow
+def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", str(ROOT / "docs"), str(tmp_path / "html")]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert (tmp_path / "html" / "ko" / "lessons" / "rnnsearch.html").is_file()
