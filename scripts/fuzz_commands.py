@@ -106,14 +106,43 @@ WRONG_FLAGS: tuple[str, ...] = (
 )
 
 
+def _sizes(**fields: int | str) -> list[str]:
+    return [f"--{name.replace('__', '.')}={value}" for name, value in fields.items()]
+
+
+_TEXT = _sizes(config__hidden_size=8, config__num_hidden_layers=1, config__num_attention_heads=2, length=16)
+_TEXT += _sizes(config__intermediate_size=8, config__max_position_embeddings=32, tokenizer__vocab_size=120)
+# Architecture -> command, task of its data, flags for a few units.
+TRAININGS: dict[str, tuple[str, str, list[str]]] = {
+    "rnnsearch": (
+        "train",
+        "translation",
+        _sizes(config__embedding_size=6, config__hidden_size=6, config__attention_size=6, config__maxout_size=6)
+        + _sizes(tokenizer__kind="word"),
+    ),
+    "han": ("train", "labels", _sizes(config__embedding_size=6, config__hidden_size=6, tokenizer__kind="word")),
+    "show_attend_tell": (
+        "train",
+        "captions",
+        _sizes(config__embedding_size=6, config__hidden_size=6, config__annotation_size=8, config__grid_height=4)
+        + _sizes(config__grid_width=4, config__image_encoder="convolutions", config__encoder_channels="[4, 8]"),
+    ),
+    "gpt2018": ("pretrain", "documents", _TEXT),
+    "bert2018": ("pretrain", "documents", _TEXT),
+}
+
+
 def flag_case(rng: random.Random, folder: Path) -> Case:
     """A command of training with one flag wrong; what is accepted trains one step of a tiny model."""
     import dataclasses
 
     from hf_attention_zoo.training.arguments import DataArguments, ModelArguments, ZooTrainingArguments
 
+    kind = rng.choice(list(TRAININGS))
+    command, task, sizes = TRAININGS[kind]
     for split in ("train", "validation"):
-        (folder / f"{split}.jsonl").write_bytes(written(rows_of("translation", rng), "jsonl"))
+        (folder / f"{split}.jsonl").write_bytes(written(rows_of(task, rng) * 3, "jsonl"))
+    Image.new("RGB", (8, 8)).save(folder / "one.png")
     own = [item.name for item in (*dataclasses.fields(ModelArguments), *dataclasses.fields(DataArguments))]
     theirs = [
         "learning_rate",
@@ -145,14 +174,13 @@ def flag_case(rng: random.Random, folder: Path) -> Case:
     ]
     sections += ["config.initializer_range", "config.pad_token_id", "config.attention_size", "tokenizer.nothing"]
     name, value = rng.choice(rng.choice((own, theirs, sections))), rng.choice(WRONG_FLAGS)
-    sizes = [f"--config.{size}=6" for size in ("embedding_size", "hidden_size", "attention_size", "maxout_size")]
     if name in ("output_dir", "dataset", "push_to_hub"):
         name = "nothing"
-    flags = ["train", "rnnsearch", "--recipe", "none", "--dataset", str(folder), "--output_dir", str(folder / "run")]
-    flags += [*sizes, "--max_steps", "1", "--use_cpu", "True", "--disable_tqdm", "True", "--report_to", "none"]
-    flags += ["--tokenizer.kind", "word", "--per_device_train_batch_size", "4", f"--{name}={value}"]
+    flags = [command, kind, "--recipe", "none", "--dataset", str(folder), "--output_dir", str(folder / "run"), *sizes]
+    flags += ["--max_steps", "1", "--use_cpu", "True", "--disable_tqdm", "True", "--report_to", "none"]
+    flags += ["--per_device_train_batch_size", "4", f"--{name}={value}"]
     must_fail = value in ("x", "\x1b[31m", "/no/such", "영") and name.startswith("config.")
-    return Case(run(*flags), f"train --{name}={value!r}", must_fail)
+    return Case(run(*flags), f"{command} {kind} --{name}={value!r}", must_fail)
 
 
 def line_case(rng: random.Random, folder: Path) -> Case:

@@ -299,6 +299,10 @@ class ZooTrainingArguments(Seq2SeqTrainingArguments):
         },
     )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is written of the arguments, in every checkpoint: all but the access token."""
+        return {**self.__dict__, "hub_token": None}
+
     def __post_init__(self) -> None:
         check_ranges(self)
         if self.ddp_find_unused_parameters is None:

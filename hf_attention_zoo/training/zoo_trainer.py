@@ -260,13 +260,6 @@ class ZooTrainer(ResumableTrainer):
         nn.utils.clip_grads_with_norm_(parameters, self.args.max_grad_norm, norm)
         return norm
 
-    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
-        token, self.args.hub_token = self.args.hub_token, None  # the saved arguments are no place for it
-        try:
-            super()._save(output_dir, state_dict=state_dict)
-        finally:
-            self.args.hub_token = token
-
 
 class ZooSeq2SeqTrainer(ZooTrainer, Seq2SeqTrainer):
     """Trainer for the encoder-decoders of the zoo; takes what `Seq2SeqTrainer` takes.

@@ -4,12 +4,13 @@ import io
 import json
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
 from hf_attention_zoo.cli.command import COMMANDS, main
-from hf_attention_zoo.cli.failures import exit_code
+from hf_attention_zoo.cli.failures import exit_code, printable
 
 Captured = pytest.CaptureFixture[str]
 
@@ -182,3 +183,25 @@ def test_heads_of_a_transformer_are_chosen(tmp_path: Path, capsys: Captured) -> 
     assert (tmp_path / "heads.png").stat().st_size > 5000
     assert main([*command, "--head", "9", "--output", str(tmp_path / "none.png")]) == 2
     assert "head=9" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["a\x1b[31mred", "a\x07b", "a\u202eb", "a\x9bb", "a\udcffb", "a\nb", "a\rb"])
+def test_control_characters_of_names_are_written_out(name: str, tmp_path: Path, capsys: Captured) -> None:
+    named = str(tmp_path / name)
+    for argv in (["translate", named, "ba"], ["evaluate", named], ["card", named], ["aer", named, named]):
+        assert main(argv) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.isprintable() and line.encode("utf-8")
+
+
+def test_warnings_are_lines_without_control_characters(capsys: Captured) -> None:
+    def warn() -> int:
+        warnings.warn("row 1 of a\x1b[31m.csv is empty", UserWarning, stacklevel=2)
+        return 0
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda *said: sys.stderr.write(warnings.formatwarning(*said[:4]))
+        assert exit_code(warn) == 0
+    assert capsys.readouterr().err == "attention-zoo: row 1 of a\\x1b[31m.csv is empty\n"
+    assert printable("가나 \u200d👩") == "가나 \u200d👩"

@@ -13,6 +13,7 @@ from hf_attention_zoo.cli.command import main
 from hf_attention_zoo.folders.checkpoint_folder import check_nothing_private, published_files
 from hf_attention_zoo.folders.privacy import is_secret_name, path_of_place, place_from, public_command, public_facts
 from hf_attention_zoo.folders.written_files import recorded_arguments
+from hf_attention_zoo.training.run_plan import parse_run
 
 TOKEN = "hf_" + "a1B2" * 9
 SECRETS = [TOKEN, "ghp_" + "a1B2" * 9, "AKIA" + "A1B2" * 4, "-----BEGIN RSA PRIVATE KEY-----", "https://ada:pw@host/x"]
@@ -143,6 +144,7 @@ def test_no_file_of_a_run_has_the_token_and_none_that_is_sent_the_folders(
 ) -> None:
     run = tiny_run("--max_steps", "1", "--save_steps", "1", "--hub_token", TOKEN, "--report_to", "tensorboard")
     plan = train(run, command=f"attention-zoo train {' '.join(run)}")
+    assert parse_run(run).training.hub_token == TOKEN  # which it can still use
     assert plan.output_dir.is_dir()
     (checkpoint,) = plan.output_dir.glob("checkpoint-*")
     assert (checkpoint / "training_args.bin").is_file()
