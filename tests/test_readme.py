@@ -7,6 +7,7 @@ import importlib
 import json
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -91,9 +92,10 @@ def test_every_command_exists_with_its_flags(line: str, monkeypatch: pytest.Monk
         assert not more and quickstart.choose_recipe(row, options.sample or quickstart.default_sample(row))
         return
     words = [str(ROOT / "model_cards" / PUBLISHED[word]) if word in PUBLISHED else word for word in words]
+    module = importlib.import_module(COMMANDS[command][0])
     stop_after_parsing(monkeypatch)
     with pytest.raises(Understood):
-        importlib.import_module(COMMANDS[command][0]).main(words)
+        module.main(words)
 
 
 # Where the pages name a folder that the reader has trained, its published counterpart tells which task it is of.
@@ -110,10 +112,19 @@ class Understood(Exception):
 
 
 def stop_after_parsing(monkeypatch: pytest.MonkeyPatch) -> None:
-    parse = argparse.ArgumentParser.parse_args
+    for kind in parsers(argparse.ArgumentParser):
+        monkeypatch.setattr(kind, "parse_args", parse_and_stop(kind.parse_args))
 
-    def parse_and_stop(*args: object, **kwargs: object) -> None:
+
+def parsers(kind: type[argparse.ArgumentParser]) -> list[type[argparse.ArgumentParser]]:
+    """A kind of parser and those made of it, each with a way of its own to read arguments."""
+    own = [kind] if "parse_args" in vars(kind) else []
+    return [*own, *(other for below in kind.__subclasses__() for other in parsers(below))]
+
+
+def parse_and_stop(parse: Callable[..., object]) -> Callable[..., None]:
+    def stopping(*args: object, **kwargs: object) -> None:
         parse(*args, **kwargs)
         raise Understood
 
-    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_and_stop)
+    return stopping
