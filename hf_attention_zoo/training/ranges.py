@@ -34,6 +34,11 @@ class OutOfRange(ValueError):
         self.as_flag = f"--{name} {value}: it must be {allowed}"
 
 
+# Each is started before anything is read: a slip of the keyboard would start processes until the machine stops.
+PROCESSES = frozenset({"dataloader_num_workers"})
+MOST_PROCESSES = 1024
+
+
 def check_ranges(arguments: Any) -> None:
     """Look at the numbers of a dataclass of arguments. Raises `OutOfRange` for the first that makes no sense."""
     for item in fields(arguments):
@@ -47,6 +52,7 @@ def check_ranges(arguments: Any) -> None:
             (NOT_NEGATIVE, lambda number: number >= 0, f"0 or more{optional}"),
             (BELOW_ONE, lambda number: 0 <= number < 1, "0 or more and below 1"),
             (SHARES, lambda number: 0 <= number <= 1, "from 0 to 1"),
+            (PROCESSES, lambda number: number <= MOST_PROCESSES, f"at most {MOST_PROCESSES:,}"),
         )
         for names, fits, allowed in rules:
             if name in names and not (math.isfinite(value) and fits(value)):

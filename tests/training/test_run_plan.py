@@ -214,3 +214,10 @@ def test_numbers_that_make_no_sense_are_refused_in_one_line(
 def test_the_same_numbers_are_refused_as_arguments() -> None:
     with pytest.raises(ValueError, match="gradient_accumulation_steps=0; it must be at least 1"):
         ZooTrainingArguments(output_dir="x", gradient_accumulation_steps=0)
+
+
+def test_more_processes_than_a_machine_holds_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"dataloader_num_workers.*at most 1,024"):
+        parse_run(
+            ["rnnsearch", "--dataset", "x", "--output_dir", str(tmp_path), "--dataloader_num_workers", "99999999"]
+        )
