@@ -59,7 +59,7 @@ HARMLESS = (
 )
 
 
-def refused(kind: str, data: Path, folder: Path, flags: tuple[str, ...], message: str) -> None:
+def check_refused(kind: str, data: Path, folder: Path, flags: tuple[str, ...], message: str) -> None:
     """A run in `folder` is refused with the field that differs, and nothing in the folder is touched."""
     before = sorted(folder.rglob("*"))
     with pytest.raises(ValueError, match="started differently") as caught:
@@ -78,7 +78,7 @@ def test_a_changed_setting_is_refused_by_name_or_taken_on_purpose_and_recorded(
 ) -> None:
     flags, message = CHANGES[change]
     folder = shutil.copytree(stopped("labels"), tmp_path / "run")
-    refused("labels", all_data["labels"], folder, flags, message)
+    check_refused("labels", all_data["labels"], folder, flags, message)
     run("labels", all_data["labels"], folder, *flags, "--resume_changed")
     (noted,) = json.loads((folder / "training.json").read_text())["changes"]
     assert noted["after_step"] == 2 and any(message in one for one in noted["changed"])
@@ -95,7 +95,7 @@ def test_a_changed_setting_of_every_kind_is_refused_or_recorded(
         pytest.skip("a stream is not sampled")
     flags, message = CHANGES[change]
     folder = shutil.copytree(stopped(kind), tmp_path / "run")
-    refused(kind, all_data[kind], folder, flags, message)
+    check_refused(kind, all_data[kind], folder, flags, message)
     run(kind, all_data[kind], folder, *flags, "--resume_changed")
     (noted,) = json.loads((folder / "training.json").read_text())["changes"]
     assert noted["after_step"] == 2 and any(message in one for one in noted["changed"])
@@ -107,8 +107,8 @@ def test_what_the_weights_depend_on_cannot_be_changed_on_purpose(
 ) -> None:
     flags, message = CANNOT_CHANGE[change]
     folder = shutil.copytree(stopped("labels"), tmp_path / "run")
-    refused("labels", all_data["labels"], folder, flags, message)
-    refused("labels", all_data["labels"], folder, (*flags, "--resume_changed"), message)
+    check_refused("labels", all_data["labels"], folder, flags, message)
+    check_refused("labels", all_data["labels"], folder, (*flags, "--resume_changed"), message)
     with pytest.raises(ValueError, match="sizes cannot be changed"):
         run("labels", all_data["labels"], folder, "--config.classifier_size", "6", "--resume_changed")
 
@@ -118,7 +118,7 @@ def test_other_losses_are_refused_by_name(
 ) -> None:
     folder = shutil.copytree(stopped("translation"), tmp_path / "run")
     for flag, value in (("label_smoothing_factor", "0.1"), ("loss_scale", "batch_sum")):
-        refused("translation", all_data["translation"], folder, (f"--{flag}", value), f"training.{flag}: ")
+        check_refused("translation", all_data["translation"], folder, (f"--{flag}", value), f"training.{flag}: ")
 
 
 def test_the_changed_rate_and_decay_hold_from_the_checkpoint_on(
@@ -148,7 +148,7 @@ def test_fewer_steps_than_were_trained_are_refused(
     all_data: dict[str, Path], stopped: Callable[..., Path], tmp_path: Path
 ) -> None:
     folder = shutil.copytree(stopped("labels"), tmp_path / "run")
-    refused("labels", all_data["labels"], folder, ("--max_steps", "1"), "training.max_steps: 4 then, 1 now")
+    check_refused("labels", all_data["labels"], folder, ("--max_steps", "1"), "training.max_steps: 4 then, 1 now")
     with pytest.raises(ValueError, match="is at step 2, behind the end of this run at step 1"):
         run("labels", all_data["labels"], folder, "--max_steps", "1", "--resume_changed")
     run("labels", all_data["labels"], folder)
@@ -190,7 +190,7 @@ def test_changed_data_are_refused_wherever_they_lie(
     data = shutil.copytree(all_data[kind], tmp_path / "elsewhere")
     folder = shutil.copytree(stopped(kind), tmp_path / "run")
     spoil(kind, data)
-    refused(kind, data, folder, (), "contents.training: ")
+    check_refused(kind, data, folder, (), "contents.training: ")
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_the_same_data_in_another_place_are_no_change_and_fewer_rows_are(
 ) -> None:
     folder = shutil.copytree(stopped(kind), tmp_path / "run")
     few = write_data(kind, tmp_path / "few", rows=9)
-    refused(kind, few, folder, (), "contents.training: ")
+    check_refused(kind, few, folder, (), "contents.training: ")
     moved = shutil.copytree(all_data[kind], tmp_path / "moved")
     run(kind, moved, folder)
     assert same_weights(folder, undisturbed(kind))

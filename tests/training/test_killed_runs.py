@@ -40,8 +40,7 @@ KILLS: dict[str, tuple[Any, str, int]] = {
 }
 EARLY_STOPPING = (
     *("--eval_strategy", "steps", "--eval_steps", "1", "--save_steps", "1", "--max_steps", "12"),
-    *("--load_best_model_at_end", "True", "--metric_for_best_model", "loss", "--early_stopping_patience", "2"),
-    *("--early_stopping_threshold", "100"),
+    *("--load_best_model_at_end", "True", "--early_stopping_patience", "2", "--early_stopping_threshold", "1000"),
 )
 
 

@@ -1,10 +1,12 @@
 """Two processes (gloo): the losses of one process with the doubled batch, and each sentence scored once."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from run_kinds import command, same_weights, write_data
 from training_runs import PAPER_FLAGS, check_two_processes, facts, history, launch
 
 Arguments = Callable[..., list[str]]
@@ -79,3 +81,19 @@ def test_two_processes_with_a_token_budget_give_the_losses_of_one_that_accumulat
     assert len(losses) == 4 and losses == sorted(losses, key=losses.index)
     launch("train.py", tiny_run(*flags, folder="again"), 2)
     assert [loss for loss, _ in history(tmp_path / "again")] == losses
+
+
+@pytest.mark.slow
+def test_two_processes_go_on_from_a_checkpoint_and_pass_over_one_that_lacks_a_process_s_part(tmp_path: Path) -> None:
+    data = write_data("labels", tmp_path / "data")
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    launch("hf_attention_zoo.cli.command", command("labels", data, whole), 2)
+    assert (whole / "checkpoint-4" / "rng_state_1.pth").is_file()
+    shutil.copytree(whole, parts)
+    for path in (parts / "training.json", parts / "model.safetensors", parts / "checkpoint-4" / "rng_state_1.pth"):
+        path.unlink()
+    printed = launch("hf_attention_zoo.cli.command", command("labels", data, parts), 2)
+    assert "passed over checkpoint-4: rng_state_1.pth is missing" in printed and "checkpoint-2" in printed
+    assert same_weights(whole, parts)
+    with pytest.raises(AssertionError, match="holds a finished run"):
+        launch("hf_attention_zoo.cli.command", command("labels", data, parts), 2)
