@@ -1,36 +1,15 @@
-"""What the evaluations of taggers, answerers and choosers share: flags, training data, metrics."""
+"""What the evaluations of taggers, answerers and choosers share: flags and metrics."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE
 from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
-from hf_attention_zoo.folders.saved_model import load_checkpoint
-from hf_attention_zoo.folders.written_files import recorded_arguments
-
-
-def chosen_data(
-    folder: str | Path, dataset: str | None, given: dict[str, Any]
-) -> tuple[Any, Any, str, dict[str, Any]]:
-    """Model, tokenizer, data set and its settings: what is given, or else what the model was trained on.
-
-    Raises:
-        ValueError: no such folder, or no data set is known.
-    """
-    model, tokenizer = load_checkpoint(folder)
-    trained = recorded_arguments(folder)
-    if dataset is None:
-        dataset = trained.get("dataset")
-        if dataset is None:
-            raise ValueError("which data? Give --dataset (a file, a folder or a Hub id)")
-        given = {name: value if value is not None else trained.get(name) for name, value in given.items()}
-    return model, tokenizer, dataset, given
 
 
 def base_metrics(

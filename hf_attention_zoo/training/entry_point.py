@@ -87,6 +87,9 @@ def run_task(
             said = said_of_long_rows(rows, name)
             if said is not None:
                 tell(said)
+        if plan.parted is not None:
+            parts = ", ".join(f"{rows:,} for {split}" for split, rows in plan.parted.items())
+            tell(f"the data have no splits, so they are parted by a fixed rule: {parts}")
         if validation_rows is not None:
             settle_metric(args, task.measures(validation_rows), named="metric_for_best_model" in plan.named)
         start = start_of(plan, train_rows, validation_rows)
@@ -156,6 +159,7 @@ def _facts(task: TrainingTask, data: EncodedData, trainer: ZooTrainer, metrics: 
         "task": plan.model.task,
         "recipe": plan.model.recipe,
         "dataset": plan.data.dataset or plan.data.train_file,
+        "parted": plan.parted,
         "seed": args.seed,
         "epochs": round(trainer.state.epoch or 0.0, 3),
         "steps": trainer.state.global_step,

@@ -54,7 +54,7 @@ class FineTunedTask(TrainingTask):
             raise ValueError("these rows are read before training, so they cannot be a stream")
         if args.label_smoothing_factor:
             raise ValueError("leave out --label_smoothing_factor: the model computes this task's loss")
-        return training_and_validation(self.splits(), data, args)
+        return training_and_validation(self.splits(), self.plan)
 
     def measures(self, validation: Dataset) -> tuple[str, ...]:
         return self.metrics

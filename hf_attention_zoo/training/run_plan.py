@@ -84,6 +84,7 @@ class RunPlan:
     objective: dict[str, Any] = field(default_factory=dict)
     command: str = ""
     named: frozenset[str] = frozenset()
+    parted: dict[str, int] | None = None  # rows of each split, where the task parts the training rows
 
     def places(self) -> dict[str, str]:
         """The arguments that say where data lie, as far as they are given."""

@@ -24,13 +24,13 @@ from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split
 from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, load_reader, process_state
-from hf_attention_zoo.folders.written_files import recorded_arguments
 from hf_attention_zoo.images.feature_cache import RegionsOfRows, encode_pictures
 from hf_attention_zoo.metrics.caption_scoring import caption_scores
 from hf_attention_zoo.metrics.likelihood import sentence_nll
 from hf_attention_zoo.tasks.captions.examples import cached_features, regions_folder
 from hf_attention_zoo.tasks.captions.rows import CaptionRows, load_captions
 from hf_attention_zoo.training.dotted_flags import split_dotted
+from hf_attention_zoo.training.scored_data import chosen_data
 
 DATA_FIELDS = ("dataset", "dataset_config", "target_lang", "source_column", "target_column")
 SCORES = ("bleu1", "bleu2", "bleu3", "bleu4", "cider", "meteor", "exact")
@@ -183,12 +183,9 @@ def evaluate_captioner(
     state = process_state()
     model, tokenizer = load_checkpoint(folder)
     processor = load_reader(folder)
-    trained = recorded_arguments(folder)
     given = dict(zip(DATA_FIELDS, (dataset, dataset_config, target_lang, source_column, target_column), strict=True))
-    if dataset is None:
-        given = {name: value if value is not None else trained.get(name) for name, value in given.items()}
-        if given["dataset"] is None:
-            raise ValueError("which pictures? Give --dataset (a folder, an embedded sample or a Hub id)")
+    chosen = chosen_data(folder, given)
+    given = {name: getattr(chosen.arguments, name) for name in DATA_FIELDS}
     language = given["target_lang"] or getattr(tokenizer, "language", None)
     columns = {"picture_column": given["source_column"], "caption_column": given["target_column"]}
     splits = load_captions(
@@ -198,6 +195,7 @@ def evaluate_captioner(
         pictures_outside=pictures_outside,
         **columns,
     )
+    splits = chosen.rows(splits)
     rows = rows_of_split(splits, split, max_samples)
     if group_column is not None and any(group_column not in row for row in rows.rows):
         raise ValueError(

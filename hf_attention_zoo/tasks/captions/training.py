@@ -85,7 +85,7 @@ class CaptionTask(TrainingTask):
             caption_column=data.target_column,
             pictures_outside=data.pictures_outside,
         )
-        return training_and_validation(splits, data, args, said="pictures")
+        return training_and_validation(splits, self.plan, said="pictures")
 
     def measures(self, validation: CaptionRows) -> tuple[str, ...]:
         written = CaptionMetrics.measures if self.plan.training.predict_with_generate else ()

@@ -13,14 +13,15 @@ import torch
 from hf_attention_zoo.evaluation.evaluation_command import (
     add_common_flags,
     base_metrics,
-    chosen_data,
     run_command,
 )
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
 from hf_attention_zoo.flags import FlagParser
+from hf_attention_zoo.folders.saved_model import load_checkpoint
 from hf_attention_zoo.metrics.answer_scoring import normal_answer
 from hf_attention_zoo.tasks.choices.examples import ChoiceCollator, encode_choices
 from hf_attention_zoo.tasks.choices.rows import load_choices
+from hf_attention_zoo.training.scored_data import chosen_data
 
 COLUMNS = ("context_column", "choices_column", "right_column")
 
@@ -75,25 +76,32 @@ def evaluate_chooser(
         ValueError: no such folder, data set or split.
     """
     given = {
+        "dataset": dataset,
         "dataset_config": dataset_config,
         "context_column": context_column,
         "choices_column": choices_column,
         "right_column": right_column,
     }
-    model, tokenizer, dataset, given = chosen_data(folder, dataset, given)
+    model, tokenizer = load_checkpoint(folder)
+    chosen = chosen_data(folder, given)
+    data = chosen.arguments
     splits = load_choices(
-        dataset,
-        dataset_config=given["dataset_config"],
-        context=given["context_column"],
-        choices=given["choices_column"],
-        right=given["right_column"],
+        data.source(),
+        dataset_config=data.dataset_config,
+        data_files=data.data_files(),
+        context=data.context_column,
+        choices=data.choices_column,
+        right=data.right_column,
         needed=[split],
     )
+    splits = chosen.rows(splits)
     rows = rows_of_split(splits, split, max_samples)
     contexts, choices, labels = list(rows["context"]), list(rows["choices"]), list(rows["label"])
     started = time.monotonic()
     logits = predict_choices(model, tokenizer, contexts, choices, batch_size)
-    metrics = base_metrics("multiple-choice", model, dataset, split, len(rows), time.monotonic() - started, command)
+    metrics = base_metrics(
+        "multiple-choice", model, chosen.name, split, len(rows), time.monotonic() - started, command
+    )
     metrics["results"]["accuracy"] = round(choice_scores(logits, labels)["accuracy"], 4)
     if baselines:
         metrics["baselines"]["chance"] = {"accuracy": round(1 / len(choices[0]), 4)}

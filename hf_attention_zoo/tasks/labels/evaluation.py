@@ -18,11 +18,10 @@ from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split
 from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
-from hf_attention_zoo.folders.written_files import recorded_arguments
 from hf_attention_zoo.metrics.label_scoring import SCORERS, class_scores, confusion_matrix, mean_loss, set_scores
 from hf_attention_zoo.tasks.labels.baselines import cosine_logits, majority_logits, tfidf_available, tfidf_logits
 from hf_attention_zoo.tasks.labels.rows import load_labelled
-from hf_attention_zoo.training.arguments import DataArguments
+from hf_attention_zoo.training.scored_data import chosen_data
 
 DATA_FIELDS = ("dataset_config", "text_column", "text_pair_column", "label_column", "label_separator")
 
@@ -83,25 +82,23 @@ def evaluate_classifier(
     model, tokenizer = load_checkpoint(folder)
     info = label_info_of(model.config)
     given = {
+        "dataset": dataset,
         "dataset_config": dataset_config,
         "text_column": text_column,
         "text_pair_column": text_pair_column,
         "label_column": label_column,
         "label_separator": label_separator,
     }
-    trained = recorded_arguments(folder)
-    if dataset is None:
-        dataset = trained.get("dataset")
-        if dataset is None:
-            raise ValueError("which data? Give --dataset (a sample, a file, a folder or a Hub id)")
-        given = {name: value if value is not None else trained.get(name) for name, value in given.items()}
-    settings = DataArguments(**{name: value for name, value in given.items() if value is not None})
+    chosen = chosen_data(folder, given)
+    settings, dataset = chosen.arguments, chosen.name
     named = known_names(info) if info.problem_type != REGRESSION else None
     splits, _ = load_labelled(
-        dataset,
+        settings.source(),
         dataset_config=settings.dataset_config,
+        data_files=settings.data_files(),
         **{**settings.label_settings(), "label_names": named, "problem_type": info.problem_type},
     )
+    splits = chosen.rows(splits)
     rows = rows_of_split(splits, split, max_samples, " with labels")
     texts, labels = list(rows["text"]), np.asarray(rows["label"])
     pairs = list(rows["text_pair"]) if "text_pair" in rows.column_names else None

@@ -56,7 +56,7 @@ class LabelTask(TrainingTask):
             needed=needed_splits(data, args),
             **settings,
         )
-        return training_and_validation(splits, data, args)
+        return training_and_validation(splits, self.plan)
 
     def measures(self, validation: Dataset) -> tuple[str, ...]:
         return MEASURES[self.labels.problem_type]

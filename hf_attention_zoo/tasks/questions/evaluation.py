@@ -15,15 +15,16 @@ import torch
 from hf_attention_zoo.evaluation.evaluation_command import (
     add_common_flags,
     base_metrics,
-    chosen_data,
     run_command,
 )
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
 from hf_attention_zoo.flags import FlagParser
+from hf_attention_zoo.folders.saved_model import load_checkpoint
 from hf_attention_zoo.metrics.answer_scoring import answer_scores, best_null_threshold, normal_answer
 from hf_attention_zoo.tasks.questions.examples import padded_windows, question_windows
 from hf_attention_zoo.tasks.questions.rows import load_questions
 from hf_attention_zoo.tasks.questions.span_search import MAX_ANSWER_TOKENS, Span, best_spans
+from hf_attention_zoo.training.scored_data import chosen_data
 
 COLUMNS = ("question_column", "context_column", "answers_column")
 DEFAULT_STRIDE = 128
@@ -137,22 +138,27 @@ def evaluate_answerer(
         ValueError: no such folder, data set or split.
     """
     given = {
+        "dataset": dataset,
         "dataset_config": dataset_config,
         "question_column": question_column,
         "context_column": context_column,
         "answers_column": answers_column,
         "doc_stride": doc_stride,
     }
-    model, tokenizer, dataset, given = chosen_data(folder, dataset, given)
+    model, tokenizer = load_checkpoint(folder)
+    chosen = chosen_data(folder, given)
+    data = chosen.arguments
     splits = load_questions(
-        dataset,
-        dataset_config=given["dataset_config"],
-        question=given["question_column"],
-        context=given["context_column"],
-        answers=given["answers_column"],
+        data.source(),
+        dataset_config=data.dataset_config,
+        data_files=data.data_files(),
+        question=data.question_column,
+        context=data.context_column,
+        answers=data.answers_column,
         needed=[split],
     )
-    settings = {"batch_size": batch_size, "stride": given["doc_stride"] or DEFAULT_STRIDE}
+    settings = {"batch_size": batch_size, "stride": data.doc_stride}
+    splits = chosen.rows(splits)
     rows = rows_of_split(splits, split, max_samples)
     started = time.monotonic()
     answers = answer_questions(model, tokenizer, rows["question"], rows["context"], **settings)
@@ -165,7 +171,7 @@ def evaluate_answerer(
         threshold, _ = best_null_threshold(
             [guess.text for guess in guesses], [guess.margin for guess in guesses], list(held_out["answers"])
         )
-    metrics = base_metrics("question-answering", model, dataset, split, len(rows), seconds, command)
+    metrics = base_metrics("question-answering", model, chosen.name, split, len(rows), seconds, command)
     metrics["results"] |= {name: round(value, 2) for name, value in score_answers(answers, right, threshold).items()}
     if threshold is not None:
         metrics["results"]["null_threshold"] = round(threshold, 4)

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hf_attention_zoo.evaluation.evaluation_command import base_metrics, chosen_data
+from hf_attention_zoo.evaluation.evaluation_command import base_metrics
 from hf_attention_zoo.evaluation.metrics_file import write_metrics
 from hf_attention_zoo.flags import FlagParser
-from hf_attention_zoo.folders.written_files import FACTS_FILE
+from hf_attention_zoo.folders.saved_model import load_checkpoint
+from hf_attention_zoo.folders.written_files import FACTS_FILE, recorded_arguments
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.tasks.running_text.objectives import objective_class
 from hf_attention_zoo.tasks.running_text.rows import DocumentSource
@@ -61,7 +62,13 @@ def evaluate_language(
         "text_documents": text_documents,
         "language": language,
     }
-    model, tokenizer, dataset, given = chosen_data(folder, dataset, given)
+    model, tokenizer = load_checkpoint(folder)
+    if dataset is None:
+        recorded = recorded_arguments(folder)
+        dataset = recorded.get("dataset")
+        if dataset is None:
+            raise ValueError("which data? Give --dataset (a file, a folder or a Hub id)")
+        given = {name: value if value is not None else recorded.get(name) for name, value in given.items()}
     row = get_architecture(model.config.model_type)
     facts = read_json(Path(folder) / FACTS_FILE)
     trained = facts.get("objective", {})

@@ -14,14 +14,15 @@ from hf_attention_zoo.data.text_encoding import row_limit
 from hf_attention_zoo.evaluation.evaluation_command import (
     add_common_flags,
     base_metrics,
-    chosen_data,
     run_command,
 )
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
 from hf_attention_zoo.flags import FlagParser
+from hf_attention_zoo.folders.saved_model import load_checkpoint
 from hf_attention_zoo.metrics.tag_scoring import most_frequent_tags, tag_scores
 from hf_attention_zoo.tasks.tags.examples import first_pieces, fitting_parts
 from hf_attention_zoo.tasks.tags.rows import load_tagged
+from hf_attention_zoo.training.scored_data import chosen_data
 
 COLUMNS = ("words_column", "tags_column")
 
@@ -83,23 +84,32 @@ def evaluate_tagger(
     Raises:
         ValueError: no such folder, data set or split, or tags that the model does not know.
     """
-    given = {"dataset_config": dataset_config, "words_column": words_column, "tags_column": tags_column}
-    model, tokenizer, dataset, given = chosen_data(folder, dataset, given)
+    given = {
+        "dataset": dataset,
+        "dataset_config": dataset_config,
+        "words_column": words_column,
+        "tags_column": tags_column,
+    }
+    model, tokenizer = load_checkpoint(folder)
+    chosen = chosen_data(folder, given)
+    data = chosen.arguments
     names = list(known_names(label_info_of(model.config)))
     splits, _ = load_tagged(
-        dataset,
-        dataset_config=given["dataset_config"],
-        words=given["words_column"],
-        tags=given["tags_column"],
+        data.source(),
+        dataset_config=data.dataset_config,
+        data_files=data.data_files(),
+        words=data.words_column,
+        tags=data.tags_column,
         tag_names=names,
         needed=[split],
     )
+    splits = chosen.rows(splits)
     rows = rows_of_split(splits, split, max_samples)
     words, tags = list(rows["words"]), list(rows["tags"])
     started = time.monotonic()
     predicted = predict_tags(model, tokenizer, words, batch_size)
     seconds = time.monotonic() - started
-    metrics = base_metrics("token-classification", model, dataset, split, len(words), seconds, command)
+    metrics = base_metrics("token-classification", model, chosen.name, split, len(words), seconds, command)
     metrics["results"] |= {name: round(value, 4) for name, value in tag_scores(predicted, tags, names).items()}
     metrics["results"]["words"] = sum(map(len, words))
     if baselines and split != "train" and "train" in splits:

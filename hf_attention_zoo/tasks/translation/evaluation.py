@@ -22,12 +22,12 @@ from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split
 from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
-from hf_attention_zoo.folders.written_files import recorded_arguments
 from hf_attention_zoo.metrics.likelihood import sentence_nll
 from hf_attention_zoo.metrics.scoring import bleu_by_source_length, copy_baseline, corpus_bleu, corpus_chrf
 from hf_attention_zoo.seq2seq.translating import translate
 from hf_attention_zoo.tasks.translation.rows import load_data
 from hf_attention_zoo.training.dotted_flags import split_dotted
+from hf_attention_zoo.training.scored_data import chosen_data
 
 DECODING_FIELDS = (
     "num_beams",
@@ -97,8 +97,8 @@ def evaluate_checkpoint(
 
     Args:
         folder: saved model with tokenizer.
-        dataset, split, dataset_config, columns, source_lang, target_lang, max_words: as for `load_data`. Without a
-            dataset those of the training are taken (training.json), without languages the tokenizer's.
+        dataset, split, dataset_config, columns, source_lang, target_lang, max_words: as for `load_data`. What is not
+            given is that of the training (training.json), unless other data are named; languages the tokenizer's.
         max_samples: score only the first sentences.
         batch_size: sentences decoded at a time.
         replace_unknown: see `translate`.
@@ -113,26 +113,23 @@ def evaluate_checkpoint(
     """
     state = process_state()
     model, tokenizer = load_checkpoint(folder)
-    trained = recorded_arguments(folder)
-    if dataset is None:
-        dataset = trained.get("dataset")
-        if dataset is None:
-            raise ValueError("which data? Give --dataset (a sample, a file, a folder or a Hub id)")
-        dataset_config, max_words = (
-            dataset_config or trained.get("dataset_config"),
-            max_words or trained.get("max_words"),
-        )
-    source_lang = source_lang or getattr(tokenizer, "source_lang", None)
-    target_lang = target_lang or getattr(tokenizer, "target_lang", None)
+    given = {"dataset": dataset, "dataset_config": dataset_config, "max_words": max_words}
+    given |= {"source_lang": source_lang, "target_lang": target_lang}
+    chosen = chosen_data(folder, given)
+    data, dataset = chosen.arguments, chosen.name
+    max_words = data.max_words
+    source_lang = data.source_lang or getattr(tokenizer, "source_lang", None)
+    target_lang = data.target_lang or getattr(tokenizer, "target_lang", None)
     splits = load_data(
-        dataset,
-        dataset_config=dataset_config,
-        columns=columns,
+        data.source(),
+        dataset_config=data.dataset_config,
+        data_files=data.data_files(),
+        columns=columns or data.columns(),
         source_lang=source_lang,
         target_lang=target_lang,
         max_words=max_words,
     )
-    pairs = rows_of_split(splits, split, max_samples)
+    pairs = rows_of_split(chosen.rows(splits), split, max_samples)
     sources, references = list(pairs["source"]), list(pairs["target"])
 
     mine = range(state.process_index, len(sources), state.num_processes)

@@ -49,7 +49,7 @@ class TranslationTask(TrainingTask):
             target_lang=data.target_lang,
             max_words=data.max_words,
         )
-        return training_and_validation(splits, data, self.plan.training)
+        return training_and_validation(splits, self.plan)
 
     def measures(self, validation: Dataset) -> tuple[str, ...]:
         written = TranslationMetrics.measures if self.plan.training.predict_with_generate else ()
