@@ -23,21 +23,18 @@ ROOT = Path(__file__).resolve().parent.parent
 # Each library is used by something in here: models and generation, tokenizers, training with Accelerate and Trainer,
 # data sets from files, scores by sacrebleu and evaluate, pictures in and out, cards, recipes.
 TESTS = (
-    "tests/test_package.py",
     "tests/test_registry.py",
     "tests/models/test_saving_properties.py",
-    "tests/models/test_generation_properties.py",
-    "tests/models/test_training_properties.py",
-    "tests/tokenization",
+    "tests/tokenization/test_tokenizer_saving.py",
     "tests/training/test_zoo_trainer.py",
     "tests/metrics",
-    "tests/alignment",
+    "tests/alignment/test_plotting.py",
     "tests/hub/test_cards.py",
     "tests/tasks/translation",
-    "tests/tasks/captions",
-    "tests/tasks/labels",
+    "tests/tasks/captions/test_captions.py",
+    "tests/tasks/labels/test_labelled.py",
 )
-TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "parameterized", "mypy")
+TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "parameterized", "mypy", "ruff", "import-linter", "peft")
 
 
 def lowest(requirement: str) -> str:
@@ -82,7 +79,9 @@ def main() -> int:
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     newest = ["--upgrade", "--upgrade-strategy", "eager"] if options.highest else []
-    subprocess.run([python, "-m", "pip", "install", "--quiet", *newest, *pins, *TEST_TOOLS], check=True)
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", "--prefer-binary", *newest, *pins, *TEST_TOOLS], check=True
+    )
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", "--editable", ROOT], check=True)
     done = subprocess.run([python, "-m", "pytest", *(options.pytest or TESTS)], cwd=ROOT, check=False)
     print("\n".join(f"{name} {version}" for name, version in installed(python, pins).items()))

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,10 +49,16 @@ hf_attention_zoo.list_architectures()[0].paper_config()
 row = set(sys.modules)
 hf_attention_zoo.RNNsearchModel
 model = set(sys.modules)
-print(json.dumps({"package": sorted(package - auto), "row": sorted(row - package), "model": sorted(model - row)}))
+AutoModelForSeq2SeqLM.from_pretrained(sys.argv[1]), AutoTokenizer.from_pretrained(sys.argv[1])("ein Wort")
+loaded = set(sys.modules)
+print(json.dumps({"package": sorted(package - auto), "row": sorted(row - package), "model": sorted(model - row),
+    "loaded": sorted(loaded - row)}))
 """
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        [sys.executable, "-c", script, str(ROOT / "model_cards" / "rnnsearch-de-en")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -78,6 +85,20 @@ def test_a_model_class_is_imported_when_it_is_asked_for(fresh_import: dict[str, 
     assert "hf_attention_zoo.models.rnnsearch.modeling_rnnsearch" in fresh_import["model"]
     roots = {name.partition(".")[0] for name in fresh_import["model"]}
     assert not roots & {"datasets", "matplotlib", "evaluate", "sacrebleu", "pandas"}
+
+
+def test_loading_a_model_and_its_tokenizer_imports_no_library_that_they_do_not_need(fresh_import: dict) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    every = [
+        *project["dependencies"],
+        *(line for lines in project["optional-dependencies"].values() for line in lines),
+    ]
+    named = {re.split(r"[\[<>=]", line)[0].lower().replace("-", "_") for line in every}
+    named |= {"pil", "sklearn", "pandas"}
+    needed = {"transformers", "torch", "safetensors", "tokenizers", "huggingface_hub", "numpy", "wrapt"}
+    needed |= {"hf_attention_zoo", "accelerate", "sklearn", "pandas", "pil"}  # the last four by transformers itself
+    loaded = {name.partition(".")[0].lower() for name in fresh_import["loaded"]}
+    assert loaded & named <= needed
 
 
 def test_every_public_name_is_there_and_listed() -> None:
