@@ -103,4 +103,6 @@ def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
         command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}
     )
     assert done.returncode == 0, done.stderr[-4000:]
-    assert (tmp_path / "html" / "ko" / "lessons" / "rnnsearch.html").is_file()
+    for language in ("", "ko/"):
+        page = (tmp_path / "html" / language / "lessons" / "rnnsearch.html").read_text(encoding="utf-8")
+        assert page.count("../_images/") >= 2, "the figures are not shown"
