@@ -22,6 +22,8 @@ JSON_FILES = (
     "model.safetensors.index.json",
 )
 SHOWN = 3
+TEXTS = ("language", "source_lang", "target_lang", "kind", "tokenizer_class")
+TOKENS = tuple(f"{name}_token" for name in ("pad", "unk", "bos", "eos", "cls", "sep", "mask"))
 SIDES = ("padding_side", "truncation_side")
 NUMBERS = {
     "tokenizer_config.json": ("model_max_length", "max_characters"),
@@ -91,6 +93,8 @@ def _check_kinds(path: Path, content: dict[str, Any]) -> None:
             continue
         if name in SIDES and path.name == "tokenizer_config.json":
             right, kind = value in ("left", "right"), "left or right"
+        elif path.name == "tokenizer_config.json" and name in (*TEXTS, *TOKENS):
+            right, kind = isinstance(value, (str, dict) if name in TOKENS else str), "a text"
         elif name.endswith("_token_id") and path.name == "generation_config.json":
             ids = value if isinstance(value, list) else [value]
             right, kind = all(type(number) is int for number in ids), "a number"

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hf_attention_zoo.folders.wholeness import loading
 from hf_attention_zoo.models.bert2018.convert_bert2018 import (
     convert_release_folder,
     from_transformers,
@@ -83,7 +84,8 @@ def convert_back_to_folder(source: Path, target: Path, options: Any) -> str:
     model.save_pretrained(target)
     if not (source / "tokenizer.json").is_file():
         return f"{model.num_parameters():,} parameters written to {target}; no tokenizer came along"
-    ours = AutoTokenizer.from_pretrained(source)
+    with loading(source):
+        ours = AutoTokenizer.from_pretrained(source)
     theirs = TokenizersBackend(
         tokenizer_object=ours._tokenizer,
         model_max_length=ours.model_max_length,
