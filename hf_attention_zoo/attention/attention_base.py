@@ -7,8 +7,8 @@ Q query size, A key size, M size of the attended vectors.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -47,12 +47,7 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 class Attention(nn.Module):
-    """alignment = softmax over real positions of score(query, keys); context = sum of alignment times values.
-
-    Where queries come one after the other, a loop calls `open_loop` once and `align` each step, and takes the
-    weighted sums of what it needs with `mix`. Where all queries are known, calling the module does all of it. Either
-    way a mechanism that asks for the target position of a query gets it behind the other arguments.
-    """
+    """alignment = softmax over real positions of score(query, keys); context = sum of alignment times values."""
 
     def project_keys(self, values: Tensor) -> Tensor:
         """(B, S, M) -> (B, S, A). Called once per source, outside every loop."""
@@ -66,21 +61,21 @@ class Attention(nn.Module):
         """Project the keys of a source: (B, S, M) vectors and a (B, S) mask that is non-zero at real positions."""
         return AttendedSource(values, self.project_keys(values), mask.bool())
 
-    def open_loop(self, source: AttendedSource, tape: WeightTape | None) -> Any:
-        """What the steps of one loop over this source share; mechanisms with a faster step define more."""
-        return source
+    def forward(
+        self, query: Tensor, source: AttendedSource, mask: Tensor | None = None, factor: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """(B, N, Q) -> context (B, N, M) and alignment (B, N, S).
 
-    def score_step(self, query: Tensor, opened: Any) -> Tensor:
-        """One step's scores: (B, N, Q) and what `open_loop` gave -> (B, N, S)."""
-        return self.score(query, opened.keys)
-
-    def align(self, query: Tensor, opened: Any) -> Tensor:
-        """One step's alignment: (B, N, Q) and what `open_loop` gave -> (B, N, S)."""
-        return masked_softmax(self.score_step(query, opened), opened.mask[:, None])
-
-    def forward(self, query: Tensor, source: AttendedSource) -> tuple[Tensor, Tensor]:
-        """(B, N, Q) -> context (B, N, M) and alignment (B, N, S)."""
+        Args:
+            mask: (B, N, S), the positions that each query may look at, in place of the source's.
+            factor: (B, N, S), what the weights are multiplied with behind the softmax.
+        """
         scores = self.score(query, source.keys)  # (B, N, S)
-        alignment = masked_softmax(scores, source.mask[:, None])  # (B, N, S)
-        context = torch.bmm(alignment, source.values)  # (B, N, M)
-        return context, alignment
+        alignment = masked_softmax(scores, source.mask[:, None] if mask is None else mask)  # (B, N, S)
+        if factor is not None:
+            alignment = alignment * factor.to(alignment.dtype)
+        return torch.bmm(alignment.to(source.values.dtype), source.values), alignment  # (B, N, M)
+
+    def in_loop(self, source: AttendedSource, tape: WeightTape | None) -> Callable[..., tuple[Tensor, Tensor]]:
+        """What the steps of a loop over this source call in place of the module, in the same way: a twin, if any."""
+        return self

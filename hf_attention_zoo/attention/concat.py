@@ -11,8 +11,10 @@ from typing import Literal
 from torch import nn
 
 from hf_attention_zoo.attention.additive import AdditiveAttention
+from hf_attention_zoo.loops.may_run import has_twin
 
 
+@has_twin
 class ConcatAttention(AdditiveAttention):
     """score(h, s) = v_a^T tanh(W_h h + W_s s).
 

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from hf_attention_zoo.attention.attention_base import AttendedSource, Attention
-from hf_attention_zoo.loops.mixture import VectorsGradient, _StepProducts
+from hf_attention_zoo.attention.attention_base import AttendedSource, Attention, masked_softmax
+from hf_attention_zoo.loops.may_run import has_twin, twin_may_run
+from hf_attention_zoo.loops.mixture import ProductLoop
 from hf_attention_zoo.loops.weight_tape import WeightTape
 
 
-class OpenProducts(NamedTuple):
-    """What the steps of one loop share."""
-
-    keys: Tensor  # (B, S, A)
-    mask: Tensor  # (B, S)
-    tape: WeightTape | None
-
-
+@has_twin
 class DotProductAttention(Attention):
     """score(h, s) = h^T s: query and attended vectors have one size and no weights between them."""
 
     def score(self, query: Tensor, keys: Tensor) -> Tensor:
         return torch.bmm(query, keys.transpose(1, 2))
 
-    def open_loop(self, source: AttendedSource, tape: WeightTape | None) -> OpenProducts:
-        keys = source.keys if tape is None else tape.open(source.keys, VectorsGradient)
-        return OpenProducts(keys, source.mask, tape)
-
-    def score_step(self, query: Tensor, opened: OpenProducts) -> Tensor:
-        if opened.tape is None:
-            return self.score(query, opened.keys)
-        return _StepProducts.apply(query.to(opened.keys.dtype), opened.keys, opened.tape)
+    def in_loop(self, source: AttendedSource, tape: WeightTape | None) -> Callable[..., tuple[Tensor, Tensor]]:
+        if tape is None or not twin_may_run(self):
+            return self
+        return ProductLoop(source.keys, source.values, source.mask, masked_softmax, tape)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from hf_attention_zoo.attention.dot_product import DotProductAttention
+from hf_attention_zoo.loops.may_run import has_twin
 
 
+@has_twin
 class GeneralAttention(DotProductAttention):
     """score(h, s) = h^T W_a s: the dot product with keys W_a s.
 

@@ -7,8 +7,10 @@ from torch import Tensor, nn
 
 from hf_attention_zoo.attention.additive import AdditiveAttention
 from hf_attention_zoo.attention.attention_base import AttendedSource, Attention
+from hf_attention_zoo.loops.may_run import has_twin
 
 
+@has_twin
 class RegionAttention(AdditiveAttention):
     """e_i = u^T tanh(P_i + W_d h) + c, where P = W_c a + b goes through tanh(W_k P + b_k) for k = 1 .. layers - 1.
 
@@ -37,6 +39,8 @@ class RegionAttention(AdditiveAttention):
 class MeanAttention(Attention):
     """No attention, for comparison: every real region has the same weight at every step."""
 
-    def align(self, query: Tensor, opened: AttendedSource) -> Tensor:
-        weights = opened.mask[:, None].to(opened.values.dtype).expand(-1, query.shape[1], -1)  # (B, N, S)
-        return weights / weights.sum(-1, keepdim=True).clamp(min=1)
+    def forward(self, query: Tensor, source: AttendedSource, *_: None) -> tuple[Tensor, Tensor]:
+        """(B, N, Q), whose numbers say nothing -> mean (B, N, M) and equal weights (B, N, S)."""
+        weights = source.mask[:, None].to(source.values.dtype).expand(-1, query.shape[1], -1)
+        weights = weights / weights.sum(-1, keepdim=True).clamp(min=1)
+        return torch.bmm(weights, source.values), weights

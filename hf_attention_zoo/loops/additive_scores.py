@@ -1,19 +1,26 @@
-"""The twin of `additive.additive_scores`: v^T tanh(q + k) whose tangents are computed again in backward."""
+"""The twins of `attention.additive`: v^T tanh(q + k) whose tangents are computed again in backward, and its steps.
+
+tanh(x) = 2 y - 1 with y = sigmoid(2 x), and the logistic function takes a fraction of the time of tanh on a CPU. Near
+zero y is rounded like one half, which half precision cannot afford: there y is tanh itself. Shapes: B sources, N
+queries, S positions, Q query size, A size of the hidden layer, M of the attended vectors.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+from hf_attention_zoo.loops.chunked_scores import chunked_scores, queries_at_a_time
+from hf_attention_zoo.loops.mixture import mix, open_mixture
+from hf_attention_zoo.loops.weight_tape import WeightTape, in_autocast_dtype
 
 HALF_PRECISION = (torch.float16, torch.bfloat16)
-
-
 PART_ELEMENTS = {"cpu": 1 << 18}
-
-
 PART_ELEMENTS_ELSEWHERE = 1 << 26
 
 
@@ -124,3 +131,92 @@ class _RecomputedScores(torch.autograd.Function):
         of_keys = KeyGradient()
         of_keys.add(grad, back.slope, back.factor)
         return back.query, of_keys.total(), back.vector
+
+
+def recomputed_scores(query: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
+    """The twin of `additive.additive_scores`: (B, N, A), (B, S, A), (A) -> (B, N, S), for all queries at once.
+
+    However many queries there are, only a chunk of the (B, N, S, A) tensor exists at once, in backward too.
+    """
+    if query.shape[1] > queries_at_a_time(keys):
+        return chunked_scores(query, keys, vector)
+    query, keys, vector = inside(query), inside(keys), vector.to(keys.dtype)
+    scores = _RecomputedScores.apply if torch.is_grad_enabled() else scores_in_parts
+    return scores(query, keys, vector)
+
+
+class _Step(torch.autograd.Function):
+    """softmax(v^T tanh(W_a s + U_a h)) of one step of a loop; gradients of W_a and of the keys go on the tape."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        query: Tensor,
+        weight: Tensor,
+        keys: Tensor,
+        vector: Tensor,
+        mask: Tensor,
+        softmax: Callable[[Tensor, Tensor], Tensor],
+        tape: WeightTape,
+        scratch: Scratch,
+    ) -> Tensor:
+        projected = functional.linear(query, weight)
+        alignment = softmax(scores_of(bend(projected, keys, scratch), vector), mask)
+        ctx.save_for_backward(query, weight, projected, keys, vector, alignment)
+        ctx.tape, ctx.scratch = tape, scratch
+        return alignment
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        query, weight, projected, keys, vector, alignment = ctx.saved_tensors
+        share = grad * alignment
+        grad = torch.addcmul(share, alignment, share.sum(-1, keepdim=True), value=-1)  # d loss / d score, (B, N, S)
+        back = scores_backward(grad, projected, keys, vector, ctx.scratch)
+        if ctx.needs_input_grad[1]:
+            ctx.tape.record(weight, query.flatten(0, 1), back.query.flatten(0, 1))
+        if ctx.needs_input_grad[2]:
+            ctx.tape.record(keys, grad, back.slope, back.factor)
+        return back.query @ weight, None, None, back.vector, None, None, None, None
+
+
+class AdditiveLoop:
+    """The twin of `AdditiveAttention.forward` in a loop over one source.
+
+    Args:
+        query_weight, vector: W_a (A, Q) and v_a (A).
+        keys, values, mask: (B, S, A), (B, S, M) and (B, S), of the source.
+        softmax: the formula's, of scores and a mask.
+        tape: of the loop; None where nothing is recorded.
+    """
+
+    def __init__(
+        self,
+        query_weight: Tensor,
+        vector: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor,
+        softmax: Callable[[Tensor, Tensor], Tensor],
+        tape: WeightTape | None,
+    ) -> None:
+        keys, weight = inside(keys), inside(in_autocast_dtype(query_weight))
+        if tape is not None:
+            keys, weight = tape.open(keys, KeyGradient), tape.open(weight)
+        self.keys, self.weight, self.vector = keys, weight, vector.to(keys.dtype)
+        self.values, self.mask = open_mixture(values, tape), mask[:, None]
+        self.softmax, self.tape, self.scratch = softmax, tape, Scratch()
+
+    def __call__(
+        self, query: Tensor, source: Any = None, mask: Tensor | None = None, factor: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """As the module that it stands for; the source is the loop's."""
+        query, mask = query.to(self.weight.dtype), self.mask if mask is None else mask
+        if self.tape is None:
+            scores = scores_in_parts(functional.linear(query, self.weight), self.keys, self.vector)
+            alignment = self.softmax(scores, mask)
+        else:
+            terms = (self.weight, self.keys, self.vector, mask, self.softmax, self.tape, self.scratch)
+            alignment = _Step.apply(query, *terms)
+        alignment = alignment if factor is None else alignment * factor.to(alignment.dtype)
+        return mix(alignment, self.values, self.tape), alignment

@@ -1,4 +1,4 @@
-"""The gated unit with its backward written out: the fast twin of `gated_unit.gated_step`.
+"""The gated unit with its backward written out: the twin of `gated_unit.GatedUnit.forward` behind its projections.
 
 Autograd keeps and sums many small tensors a step; here a step keeps its gates and the candidate, and gradients of the
 weights are formed once for all steps. Shapes as in `gated_unit`; a leading axis D is allowed everywhere in the
@@ -127,7 +127,7 @@ class GatedStep(torch.autograd.Function):
         opened = torch.empty_like(projected)
         state, product = forward_step(projected, hidden, gates, candidate, reset_bias, form, opened)
         ctx.save_for_backward(hidden, opened, product, gates, candidate)
-        ctx.form, ctx.tape = form, tape
+        ctx.form, ctx.tape, ctx.inside = form, tape, None if reset_bias is None else reset_bias.shape
         return state
 
     @staticmethod
@@ -143,7 +143,7 @@ class GatedStep(torch.autograd.Function):
             ctx.tape.record(gates, hidden, grad_projected[:, : 2 * size])
         if ctx.needs_input_grad[3]:
             ctx.tape.record(candidate, *of_candidate)
-        grad_bias = of_candidate[1].sum(0) if ctx.needs_input_grad[4] else None
+        grad_bias = of_candidate[1].sum_to_size(ctx.inside) if ctx.needs_input_grad[4] else None
         return grad_projected, grad_hidden, None, None, grad_bias, None, None
 
 

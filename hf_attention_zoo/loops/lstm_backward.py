@@ -1,11 +1,15 @@
-"""The twin of `lstm_cell.lstm_cell_reference`: one step with its backward written out."""
+"""The twins of `recurrent.lstm_cell.lstm_cell` and of the steps made of it, with their backward written out.
+
+Shapes as there: N rows, H cells.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
@@ -98,3 +102,83 @@ def sum_of_products(before: Tensor | None, *pairs: Tensor) -> Tensor:
         else:
             total.addmm_(inputs, weight.t())
     return total
+
+
+def lstm_step(
+    before: Tensor | None, products: Sequence[tuple[Tensor, Tensor]], cell: Tensor, tape: WeightTape | None
+) -> tuple[Tensor, Tensor]:
+    """One step of one layer: W x + U h + b, then the cell.
+
+    Args:
+        before: (N, 4H) what is known of the sum before the loop, (4H) or None.
+        products: what is not: inputs (N, in) and weights (4H, in), opened on the tape if there is one.
+        cell: (N, H) c.
+        tape: of the loop; None where nothing is recorded.
+
+    Returns:
+        h' and c', (N, H) each.
+    """
+    pairs = [tensor for inputs, weight in products for tensor in (inputs.to(weight.dtype), weight)]
+    if tape is not None:
+        return _FusedStep.apply(None if before is None else before.to(pairs[1].dtype), cell, tape, *pairs)
+    gates = sum_of_products(before, *pairs)
+    hidden, new_cell, _ = cell_forward(gates.to(cell.dtype, copy=gates is before), cell)
+    return hidden.to(gates.dtype), new_cell
+
+
+def project_inputs(unit: nn.Module, inputs: Tensor) -> Tensor:
+    """W x + b of a `ContextLSTM` for all steps at once: (N, T, E) -> (N, T, 4H)."""
+    return functional.linear(inputs, unit.input_weight, unit.bias)
+
+
+class ContextLoop:
+    """The twin of `ContextLSTM.forward` in a loop: it finds W x + b in the place of x."""
+
+    def __init__(self, unit: nn.Module, tape: WeightTape | None) -> None:
+        weights = (unit.recurrent_weight, unit.context_weight)
+        self.recurrent, self.context = weights if tape is None else (tape.open(weight) for weight in weights)
+        self.tape = tape
+
+    def __call__(self, projected: Tensor, context: Tensor, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+        return lstm_step(projected, [(hidden, self.recurrent), (context, self.context)], cell, self.tape)
+
+
+def project_first_layer(stack: nn.Module, inputs: Tensor) -> Tensor:
+    """W x + b of the first layer of a `StackedLSTM` for all steps at once: (N, T, I) -> (N, T, 4H)."""
+    library = stack.library
+    return functional.linear(inputs, library.weight_ih_l0, library.layer_bias(0, list(stack.gate_biases.parameters())))
+
+
+class StackLoop:
+    """The twin of `StackedLSTM.forward` in a loop, without peepholes: it finds W x + b in the place of x."""
+
+    def __init__(self, stack: nn.Module, tape: WeightTape | None) -> None:
+        self.stack, self.tape = stack, tape
+        library, biases = stack.library, list(stack.gate_biases.parameters())
+
+        def opened(weight: Tensor | None) -> Tensor | None:
+            return weight if tape is None or weight is None else tape.open(weight)
+
+        layers = range(library.num_layers)
+        self.inputs = [opened(getattr(library, f"weight_ih_l{k}")) if k else None for k in layers]
+        self.recurrent = [opened(getattr(library, f"weight_hh_l{k}")) for k in layers]
+        self.bias = [library.layer_bias(k, biases) for k in layers]
+        self.feed = opened(stack.feed_weight)
+
+    def __call__(
+        self, projected: Tensor, state: dict[str, Tensor], feed: Tensor | None = None
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """W x + b (N, 4H), the state and the fed-back vector (N, F) -> the top hidden state and the next state."""
+        following = {}
+        hidden = projected
+        for k, recurrent in enumerate(self.recurrent):
+            products = [(state[f"hidden_{k}"], recurrent)]
+            if k:
+                below = functional.dropout(hidden, self.stack.dropout, self.stack.training)
+                products.append((below, self.inputs[k]))
+            elif feed is not None:
+                products.append((feed, self.feed))
+            before = self.bias[k] if k else projected
+            hidden, following[f"cell_{k}"] = lstm_step(before, products, state[f"cell_{k}"], self.tape)
+            following[f"hidden_{k}"] = hidden
+        return hidden, following

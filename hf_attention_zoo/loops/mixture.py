@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -32,25 +33,21 @@ class VectorsGradient:
 
 
 class _Mix(torch.autograd.Function):
-    """total + alignment vectors; the gradient of the vectors goes on the tape."""
+    """alignment vectors; the gradient of the vectors goes on the tape."""
 
     @staticmethod
-    def forward(ctx: Any, total: Tensor | None, alignment: Tensor, vectors: Tensor, tape: WeightTape) -> Tensor:
+    def forward(ctx: Any, alignment: Tensor, vectors: Tensor, tape: WeightTape) -> Tensor:
         ctx.save_for_backward(alignment, vectors)
         ctx.tape = tape
-        return _mixture(total, alignment, vectors)
+        return torch.bmm(alignment, vectors)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor, None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         alignment, vectors = ctx.saved_tensors
-        if ctx.needs_input_grad[2]:
+        if ctx.needs_input_grad[1]:
             ctx.tape.record(vectors, alignment, grad)
-        return grad if ctx.needs_input_grad[0] else None, torch.bmm(grad, vectors.mT), None, None
-
-
-def _mixture(total: Tensor | None, alignment: Tensor, vectors: Tensor) -> Tensor:
-    return torch.bmm(alignment, vectors) if total is None else torch.baddbmm(total, alignment, vectors)
+        return torch.bmm(grad, vectors.mT), None, None
 
 
 def open_mixture(vectors: Tensor, tape: WeightTape | None) -> Tensor:
@@ -58,12 +55,10 @@ def open_mixture(vectors: Tensor, tape: WeightTape | None) -> Tensor:
     return vectors if tape is None else tape.open(vectors, VectorsGradient)
 
 
-def mix(total: Tensor | None, alignment: Tensor, vectors: Tensor, tape: WeightTape | None) -> Tensor:
-    """One step's total + sum_j alignment_j vectors_j: (B, N, M) or None, (B, N, S), opened (B, S, M) -> (B, N, M)."""
-    total, alignment = None if total is None else total.to(vectors.dtype), alignment.to(vectors.dtype)
-    if tape is None:
-        return _mixture(total, alignment, vectors)
-    return _Mix.apply(total, alignment, vectors, tape)
+def mix(alignment: Tensor, vectors: Tensor, tape: WeightTape | None) -> Tensor:
+    """One step's sum_j alignment_j vectors_j: (B, N, S), opened (B, S, M) -> (B, N, M)."""
+    alignment = alignment.to(vectors.dtype)
+    return torch.bmm(alignment, vectors) if tape is None else _Mix.apply(alignment, vectors, tape)
 
 
 class _StepProducts(torch.autograd.Function):
@@ -82,3 +77,28 @@ class _StepProducts(torch.autograd.Function):
         if ctx.needs_input_grad[1]:
             ctx.tape.record(keys, grad, query)
         return torch.bmm(grad, keys), None, None
+
+
+class ProductLoop:
+    """The twin of `DotProductAttention.forward` in a loop over one source.
+
+    Args:
+        keys, values, mask: (B, S, A), (B, S, M) and (B, S), of the source.
+        softmax: the formula's, of scores and a mask.
+        tape: of the loop.
+    """
+
+    def __init__(
+        self, keys: Tensor, values: Tensor, mask: Tensor, softmax: Callable[[Tensor, Tensor], Tensor], tape: WeightTape
+    ) -> None:
+        self.keys, self.values = tape.open(keys, VectorsGradient), open_mixture(values, tape)
+        self.mask, self.softmax, self.tape = mask[:, None], softmax, tape
+
+    def __call__(
+        self, query: Tensor, source: Any = None, mask: Tensor | None = None, factor: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """As the module that it stands for; the source is the loop's."""
+        scores = _StepProducts.apply(query.to(self.keys.dtype), self.keys, self.tape)
+        alignment = self.softmax(scores, self.mask if mask is None else mask)
+        alignment = alignment if factor is None else alignment * factor.to(alignment.dtype)
+        return mix(alignment, self.values, self.tape), alignment

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from hf_attention_zoo.loops.gated_backward import GatedForm, backward_step, forward_step
+from hf_attention_zoo.loops.gated_loop import WEIGHTS, stacked_rows
+from hf_attention_zoo.loops.weight_tape import in_autocast_dtype
 
 
 class PackedRows(NamedTuple):
@@ -134,3 +137,15 @@ class _PackedLayer(torch.autograd.Function):
             if wanted["vectors"]:
                 grad_vectors = torch.addmm(tables[0] @ input_weight[0], tables[1], input_weight[1])
         return grad_vectors, None, grad_weight, grad_bias, grad_gates, grad_candidate, grad_inside, None, None
+
+
+def read_packed(units: Sequence[nn.Module], vectors: Tensor, rows: PackedRows, token: Tensor | None) -> Tensor:
+    """The twin of `PackedBidirectionalEncoder.forward`, whose two units and arguments it takes."""
+    input_weight, gates, candidate = (
+        in_autocast_dtype(torch.stack([getattr(unit, name) for unit in units])) for name in WEIGHTS
+    )
+    dtype = input_weight.dtype
+    bias = stacked_rows([unit.stacked_bias() for unit in units], dtype)
+    inside = stacked_rows([unit.reset_bias for unit in units], dtype)
+    weights = (input_weight, None if bias is None else bias[:, 0], gates, candidate, inside)
+    return _PackedLayer.apply(vectors.to(dtype), token, *weights, units[0].form, rows)

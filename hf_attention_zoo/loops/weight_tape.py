@@ -5,9 +5,9 @@ matrices; written down on a tape it is one product of the stacked (T B, out) gra
 holds for whatever else all steps share, such as the keys of an attended source. Values are those of plain autograd, to
 rounding.
 
-    tape = WeightTape.start(weight)              # None where nothing is recorded
-    opened = tape.open(weight)
-    for ...: y = step_linear(x, opened, tape)
+    tape = WeightTape.start(layer.weight)        # None where nothing is recorded
+    twin = in_loop(layer, tape)                  # the layer itself, unless its twin may run
+    for ...: y = twin(x)
 
 Another rule than that of a matrix is given to `open` as a `LoopGradient`, which the backward of a step adds to through
 `record`.
@@ -19,9 +19,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
+
+from hf_attention_zoo.loops.may_run import is_recorded, twin_may_run
 
 
 class LoopGradient(Protocol):
@@ -62,7 +64,7 @@ class WeightTape:
     def start(cls, *tensors: Tensor) -> WeightTape | None:
         """A tape if gradients are being recorded for any of `tensors`, else None (inference, compiling, frozen)."""
         wanted = any(tensor.requires_grad for tensor in tensors)
-        recording = torch.is_grad_enabled() and wanted and not torch.compiler.is_compiling()
+        recording = torch.is_grad_enabled() and wanted and not is_recorded()
         return cls() if recording else None
 
     def open(self, tensor: Tensor, rule: Callable[[], LoopGradient] = MatrixGradient) -> Tensor:
@@ -138,3 +140,16 @@ def step_linear(inputs: Tensor, weight: Tensor, tape: WeightTape | None) -> Tens
     if tape is None:
         return functional.linear(inputs, weight)
     return _StepLinear.apply(inputs.to(weight.dtype), weight, tape)
+
+
+def in_loop(layer: nn.Module, tape: WeightTape | None) -> Callable[[Tensor], Tensor]:
+    """A linear layer as the steps of a loop call it: itself, or its twin whose weight's gradient is formed once."""
+    if tape is None or type(layer) is not nn.Linear or not twin_may_run(layer):
+        return layer
+    weight, bias = tape.open(layer.weight), layer.bias
+
+    def twin(inputs: Tensor) -> Tensor:
+        rows = step_linear(inputs.flatten(0, -2), weight, tape).unflatten(0, inputs.shape[:-1])
+        return rows if bias is None else rows + bias
+
+    return twin

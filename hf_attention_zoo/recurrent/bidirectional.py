@@ -8,8 +8,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from hf_attention_zoo.loops.gated_loop import alike, read_side_by_side
+from hf_attention_zoo.loops.may_run import twin_may_run
 from hf_attention_zoo.loops.moving_rows import pick_rows
-from hf_attention_zoo.recurrent.gated_unit import GatedUnit, run_side_by_side
+from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 
 
 def reading_order(mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -64,6 +66,9 @@ class BidirectionalGatedEncoder(nn.Module):
 
     def forward(self, embedded: Tensor, mask: Tensor) -> Tensor:
         """(B, S, I), (B, S) -> annotations (B, S, 2H)."""
+        units = (self.forward_unit, self.backward_unit)
+        if not (alike(units) and twin_may_run(*units)):
+            return self.formula(embedded, mask)
         rows, length, _ = embedded.shape
         row = torch.arange(rows, device=mask.device) * length  # where row b starts in a flat (B S)
         orders = [(order + row[:, None]).t().flatten() for order in reading_order(mask)]  # time first, (S B)
@@ -73,7 +78,7 @@ class BidirectionalGatedEncoder(nn.Module):
             pick_rows(flat, order, inverse).view(length, rows, -1)
             for order, inverse in zip(orders, inverses, strict=True)
         ]
-        states = run_side_by_side((self.forward_unit, self.backward_unit), inputs)  # (2, S, B, H)
+        states = read_side_by_side(units, inputs)  # (2, S, B, H)
         annotations = torch.cat(
             [
                 pick_rows(state.flatten(0, 1), inverse, order)
@@ -82,3 +87,11 @@ class BidirectionalGatedEncoder(nn.Module):
             dim=-1,
         )  # (B S, 2H)
         return annotations.view(rows, length, -1).masked_fill(~mask.bool()[..., None], 0.0)
+
+    def formula(self, embedded: Tensor, mask: Tensor) -> Tensor:
+        """One direction after the other, each unit called at every step."""
+        directions = []
+        for unit, order in zip((self.forward_unit, self.backward_unit), reading_order(mask), strict=True):
+            start = embedded.new_zeros(embedded.shape[0], unit.hidden_size)
+            directions.append(put_back(unit.read(take(embedded, order), start), order))
+        return torch.cat(directions, dim=-1).masked_fill(~mask.bool()[..., None], 0.0)

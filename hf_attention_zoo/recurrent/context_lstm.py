@@ -7,24 +7,19 @@ Shapes: N rows, E input, H cells, D context. Gate order: i, f, g, o.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hf_attention_zoo.loops.lstm_backward import ContextLoop
+from hf_attention_zoo.loops.may_run import has_twin, twin_may_run
 from hf_attention_zoo.loops.weight_tape import WeightTape
-from hf_attention_zoo.recurrent.lstm_cell import lstm_step
+from hf_attention_zoo.recurrent.lstm_cell import lstm_cell
 
 
-class OpenContextLSTM(NamedTuple):
-    """The matrices as the steps of one loop use them."""
-
-    recurrent: Tensor  # (4H, H)
-    context: Tensor  # (4H, D)
-    tape: WeightTape | None
-
-
+@has_twin
 class ContextLSTM(nn.Module):
     """One step reads an input, the state and a context; no peepholes, one bias.
 
@@ -39,20 +34,14 @@ class ContextLSTM(nn.Module):
         self.context_weight = nn.Parameter(torch.zeros(4 * hidden_size, context_size))  # Z
         self.bias = nn.Parameter(torch.zeros(4 * hidden_size))
 
-    def project_inputs(self, inputs: Tensor) -> Tensor:
-        """W x + b for all steps at once: (N, T, E) -> (N, T, 4H)."""
-        return functional.linear(inputs, self.input_weight, self.bias)
+    def forward(self, inputs: Tensor, context: Tensor, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+        """x (N, E), z (N, D), h and c (N, H) -> h', c' (N, H)."""
+        gates = functional.linear(inputs, self.input_weight, self.bias)  # (N, 4H)
+        gates = (
+            gates + functional.linear(hidden, self.recurrent_weight) + functional.linear(context, self.context_weight)
+        )
+        return lstm_cell(gates, cell)
 
-    def open_weights(self, tape: WeightTape | None) -> OpenContextLSTM:
-        """The two matrices of the loop, on its tape if there is one."""
-        recurrent, context = self.recurrent_weight, self.context_weight
-        if tape is not None:
-            recurrent, context = tape.open(recurrent), tape.open(context)
-        return OpenContextLSTM(recurrent, context, tape)
-
-    def step(
-        self, projected: Tensor, context: Tensor, hidden: Tensor, cell: Tensor, opened: OpenContextLSTM
-    ) -> tuple[Tensor, Tensor]:
-        """(N, 4H) from `project_inputs`, context (N, D), h and c (N, H) -> h', c' (N, H)."""
-        products = [(hidden, opened.recurrent), (context, opened.context)]
-        return lstm_step(projected, products, cell, None, opened.tape)
+    def in_loop(self, tape: WeightTape | None) -> Callable[..., tuple[Tensor, Tensor]]:
+        """What the steps of a loop call in place of the unit: its twin, whose inputs are projected."""
+        return ContextLoop(self, tape) if twin_may_run(self) else self

@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from transformers import initialization as init
 
-from hf_attention_zoo.recurrent.gated_unit import orthogonal_blocks_
-
 RECURRENT = ("gate_weight", "candidate_weight")
+
+
+def orthogonal_blocks_(matrix: Tensor) -> Tensor:
+    """Fill each square block of a (k H, H) matrix with its own random orthogonal matrix, in place."""
+    size = matrix.shape[1]
+    if matrix.shape[0] % size:
+        raise ValueError(f"a stack of square blocks is wanted, got shape {tuple(matrix.shape)}")
+    with torch.no_grad():
+        for block in matrix.split(size):
+            square = torch.empty(size, size, dtype=torch.float32, device=block.device)
+            block.copy_(nn.init.orthogonal_(square))
+    return matrix
+
+
+def reset_gated_(unit: nn.Module) -> None:
+    """A unit by itself: normal input weights, one random orthogonal block per recurrent gate, biases 0."""
+    for name, parameter in unit.named_parameters(recurse=False):
+        if name in RECURRENT:
+            orthogonal_blocks_(parameter)
+        elif "bias" not in name:
+            nn.init.normal_(parameter, std=0.01)
 
 
 @torch.no_grad()

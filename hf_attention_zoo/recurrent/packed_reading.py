@@ -12,10 +12,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from hf_attention_zoo.loops.packed_gates import PackedRows, _PackedLayer
-from hf_attention_zoo.loops.weight_tape import in_autocast_dtype
+from hf_attention_zoo.loops.gated_loop import alike
+from hf_attention_zoo.loops.may_run import twin_may_run
+from hf_attention_zoo.loops.packed_gates import PackedRows, read_packed
 from hf_attention_zoo.recurrent.bidirectional import inverse_of
-from hf_attention_zoo.recurrent.gated_unit import WEIGHTS, GatedUnit
+from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 
 
 def pack_rows(lengths: Tensor) -> PackedRows:
@@ -57,15 +58,15 @@ class PackedBidirectionalEncoder(nn.Module):
             (N, 2H), in the order of the tokens.
         """
         units = (self.forward_unit, self.backward_unit)
-        input_weight, gates, candidate = (
-            in_autocast_dtype(torch.stack([getattr(unit, name) for unit in units])) for name in WEIGHTS
-        )
-        dtype = input_weight.dtype
-        bias, inside = (
-            None if pair[0] is None else torch.stack(pair).to(dtype)
-            for pair in zip(*(unit.both_biases() for unit in units), strict=True)
-        )
-        inside = None if inside is None else inside[:, None]
-        return _PackedLayer.apply(
-            vectors.to(dtype), token, input_weight, bias, gates, candidate, inside, self.forward_unit.form, rows
-        )
+        if alike(units) and twin_may_run(*units):
+            return read_packed(units, vectors, rows, token)
+        directions = []
+        for unit, order, back in zip(units, rows.orders, rows.inverses, strict=True):
+            inputs = vectors[order if token is None else token[order]]  # (N, I) in the order of reading
+            hidden = inputs.new_zeros(len(rows.lengths), unit.hidden_size)
+            states = []
+            for now in inputs.split(rows.step_sizes):
+                hidden = unit(now, hidden[: len(now)])
+                states.append(hidden)
+            directions.append(torch.cat(states)[back])
+        return torch.cat(directions, dim=1)

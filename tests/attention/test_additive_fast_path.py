@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from hf_attention_zoo.attention.additive import AdditiveAttention, additive_scores_reference
+from hf_attention_zoo.attention.additive import AdditiveAttention
+from hf_attention_zoo.attention.additive import additive_scores as additive_formula
 from hf_attention_zoo.attention.attention_base import masked_softmax
 from hf_attention_zoo.loops import additive_scores
 from hf_attention_zoo.loops.weight_tape import WeightTape
@@ -22,13 +23,14 @@ def mechanism(dtype: torch.dtype = torch.double) -> AdditiveAttention:
 def stepwise(module: AdditiveAttention, queries: Tensor, values: Tensor) -> Tensor:
     """Queries (T, B, N, Q), each aligned in its own step."""
     source = module.prepare(values, MASK)
-    opened = module.open_loop(source, WeightTape.start(module.query_projection.weight))
-    return torch.stack([module.align(query, opened) for query in queries])
+    twin = module.in_loop(source, WeightTape.start(module.query_projection.weight))
+    assert twin is not module
+    return torch.stack([twin(query, source)[1] for query in queries])
 
 
 def formula(module: AdditiveAttention, queries: Tensor, values: Tensor) -> Tensor:
     keys = module.key_projection(values)
-    scores = [additive_scores_reference(module.query_projection(q), keys, module.score_vector) for q in queries]
+    scores = [additive_formula(module.query_projection(q), keys, module.score_vector) for q in queries]
     return torch.stack([masked_softmax(one, MASK[:, None]) for one in scores])
 
 
@@ -53,7 +55,7 @@ def test_scores_of_all_queries_at_once_equal_the_formula() -> None:
     values = torch.randn(4, 5, 6, dtype=torch.double, requires_grad=True)
     keys = module.project_keys(values)
     fast = module.score(queries, keys)
-    plain = additive_scores_reference(module.query_projection(queries), keys, module.score_vector)
+    plain = additive_formula(module.query_projection(queries), keys, module.score_vector)
     torch.testing.assert_close(fast, plain, rtol=0, atol=1e-12)
     inputs = (queries, values, *module.parameters())
     grads = torch.autograd.grad(fast.exp().sum(), inputs, retain_graph=True)
@@ -69,7 +71,7 @@ def test_queries_in_parts_have_the_scores_of_all_at_once(monkeypatch: pytest.Mon
     queries, keys = torch.randn(4, 7, 3, dtype=torch.double), torch.randn(4, 5, 4, dtype=torch.double)
     with torch.no_grad():
         made = module.score(queries, keys)
-        wanted = additive_scores_reference(module.query_projection(queries), keys, module.score_vector)
+        wanted = additive_formula(module.query_projection(queries), keys, module.score_vector)
     torch.testing.assert_close(made, wanted, rtol=0, atol=1e-12)
 
 

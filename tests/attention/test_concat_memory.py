@@ -7,7 +7,7 @@ import textwrap
 import pytest
 import torch
 
-from hf_attention_zoo.attention.additive import additive_scores_reference
+from hf_attention_zoo.attention.additive import additive_scores
 from hf_attention_zoo.attention.concat import ConcatAttention
 from hf_attention_zoo.loops.chunked_scores import BUFFER_ELEMENTS
 
@@ -37,7 +37,7 @@ def test_chunks_of_any_size_give_the_values_and_gradients_of_the_formula(
 
     def formula() -> torch.Tensor:
         projected = query @ made.query_projection.weight.T
-        scores = additive_scores_reference(projected, made.key_projection(values), made.score_vector)
+        scores = additive_scores(projected, made.key_projection(values), made.score_vector)
         return scores.masked_fill(~mask[:, None], float("-inf")).softmax(-1)
 
     wanted = formula()

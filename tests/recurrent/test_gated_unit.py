@@ -5,7 +5,17 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from hf_attention_zoo.recurrent.gated_unit import GatedUnit, gated_step, orthogonal_blocks_, run_side_by_side
+from hf_attention_zoo.loops.gated_loop import (
+    GatedLoop,
+    alike,
+    project_context,
+    project_inputs,
+    read_sequence,
+    read_side_by_side,
+)
+from hf_attention_zoo.loops.weight_tape import WeightTape
+from hf_attention_zoo.recurrent.gated_initialisation import orthogonal_blocks_
+from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 
 FORMS = [(reset, update) for reset in ("before", "after") for update in ("new", "keep")]
 
@@ -49,22 +59,22 @@ def by_hand(unit: GatedUnit, inputs: Tensor, start: Tensor) -> np.ndarray:
 
 def plain_steps(unit: GatedUnit, inputs: Tensor, start: Tensor) -> Tensor:
     states = []
-    for projected in unit.project_inputs(inputs).unbind(1):
-        start = gated_step(projected, start, unit.gate_weight, unit.candidate_weight, unit.reset_bias, unit.form)
+    for now in inputs.unbind(1):
+        start = unit(now, start)
         states.append(start)
     return torch.stack(states, 1)
 
 
 def taped_steps(unit: GatedUnit, inputs: Tensor, start: Tensor) -> Tensor:
-    weights, states = unit.open_weights(), []
-    for projected in unit.project_inputs(inputs).unbind(1):
-        start = unit.step(projected, start, weights)
+    twin, states = GatedLoop(unit, WeightTape.start(unit.input_weight, unit.gate_weight, inputs)), []
+    for projected in project_inputs(unit, inputs).unbind(1):
+        start = twin(projected, start)
         states.append(start)
     return torch.stack(states, 1)
 
 
 def sequence(unit: GatedUnit, inputs: Tensor, start: Tensor) -> Tensor:
-    return run_side_by_side([unit], [inputs.transpose(0, 1)], start[None])[0].transpose(0, 1)
+    return read_sequence(unit, inputs, start, None)
 
 
 @pytest.mark.parametrize("bias", ["all", "candidate", "none"])
@@ -132,35 +142,49 @@ def test_reset_after_and_update_keep_is_the_cell_of_torch() -> None:
         cell.weight_hh.copy_(in_order_of_torch(torch.cat([unit.gate_weight, unit.candidate_weight])))
         cell.bias_hh.copy_(torch.cat([zeros, unit.reset_bias]))
     x, h = torch.randn(6, 3, dtype=torch.double), torch.randn(6, 4, dtype=torch.double)
-    made = unit.step(unit.project_inputs(x), h, unit.open_weights())
+    made = unit(x, h)
     torch.testing.assert_close(made, cell(x, h), rtol=0, atol=1e-14)
 
 
-def test_a_context_given_to_the_step_is_one_projected_before_it() -> None:
-    unit = GatedUnit(3, 4, context_size=5).double()
+@pytest.mark.parametrize("reset", ["before", "after"])
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_context_in_the_twins_is_that_of_the_equations(reset: str, recorded: bool) -> None:
+    unit = GatedUnit(3, 4, context_size=5, reset=reset).double()
     for parameter in unit.parameters():
         nn.init.normal_(parameter)
     x, h, c = (torch.randn(2, size, dtype=torch.double) for size in (3, 4, 5))
-    weights = unit.open_weights()
-    inside = unit.step(unit.project_inputs(x), h, weights, c)
-    before = unit.step(unit.project_inputs(x) + unit.project_context(c), h, weights)
-    torch.testing.assert_close(inside, before, rtol=0, atol=1e-13)
-    first = torch.autograd.grad(inside.sum(), tuple(unit.parameters()))
-    torch.testing.assert_close(first, torch.autograd.grad(before.sum(), tuple(unit.parameters())), rtol=0, atol=1e-12)
+    with torch.set_grad_enabled(recorded):
+        wanted = unit(x, h, c)
+        twin = GatedLoop(unit, WeightTape.start(unit.gate_weight))
+        stepped = twin(project_inputs(unit, x), h, project_context(unit, c))
+        sequence = read_sequence(unit, x[:, None], h, c)[:, 0]
+    for made in (stepped, sequence):
+        torch.testing.assert_close(made, wanted, rtol=0, atol=1e-13)
+        if recorded:
+            grads = (torch.autograd.grad(y.sum(), tuple(unit.parameters()), retain_graph=True) for y in (made, wanted))
+            torch.testing.assert_close(*grads, rtol=0, atol=1e-12)
 
 
 def test_units_side_by_side_equal_units_one_after_the_other() -> None:
-    units = [unit_of("before", "new"), unit_of("before", "new")]
+    units = [unit_of("after", "keep"), unit_of("after", "keep")]
     inputs = [torch.randn(6, 2, 3, dtype=torch.double) for _ in units]
-    together = run_side_by_side(units, inputs)
-    for k, unit in enumerate(units):
-        alone = by_hand(unit, inputs[k].transpose(0, 1), torch.zeros(2, 4, dtype=torch.double))
-        np.testing.assert_allclose(together[k].detach().numpy().swapaxes(0, 1), alone, rtol=0, atol=1e-12)
+    together = read_side_by_side(units, inputs)
+    leaves = [parameter for unit in units for parameter in unit.parameters()]
+    alone = torch.stack(
+        [
+            plain_steps(unit, x.transpose(0, 1), torch.zeros(2, 4).double())
+            for unit, x in zip(units, inputs, strict=True)
+        ]
+    ).transpose(1, 2)
+    torch.testing.assert_close(together, alone, rtol=0, atol=1e-12)
+    weights = torch.randn_like(together)
+    grads = (torch.autograd.grad((states * weights).sum(), leaves) for states in (together, alone))
+    torch.testing.assert_close(*grads, rtol=1e-10, atol=1e-10)
 
 
 def test_units_of_different_form_do_not_run_side_by_side() -> None:
-    with pytest.raises(ValueError, match="one hidden size, reset, update and kind of bias"):
-        run_side_by_side([unit_of("before", "new"), unit_of("after", "new")], [torch.zeros(1, 1, 3)] * 2)
+    assert alike([unit_of("before", "new")] * 2)
+    assert not alike([unit_of("before", "new"), unit_of("after", "new")])
 
 
 @pytest.mark.parametrize("run", [taped_steps, sequence])

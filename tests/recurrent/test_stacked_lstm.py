@@ -8,7 +8,9 @@ import torch
 from torch import nn
 
 from hf_attention_zoo.loops.decoder_loop import unroll
-from hf_attention_zoo.recurrent.lstm_cell import lstm_cell, lstm_cell_reference
+from hf_attention_zoo.loops.lstm_backward import StackLoop, _FusedStep, project_first_layer
+from hf_attention_zoo.loops.weight_tape import WeightTape
+from hf_attention_zoo.recurrent.lstm_cell import lstm_cell
 from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM, join_layers, split_layers
 
 BIASES = ("none", "one", "two")
@@ -21,15 +23,18 @@ def spread(module: nn.Module) -> nn.Module:
     return module
 
 
-def stepwise(stack: StackedLSTM, inputs: torch.Tensor, state: dict, feed: torch.Tensor | None = None) -> tuple:
-    weights = stack.open_weights()
+def stepwise(
+    stack: StackedLSTM, inputs: torch.Tensor, state: dict, feed: torch.Tensor | None = None, twin: bool = True
+) -> tuple:
+    cell = stack.in_loop(WeightTape.start(stack.library.weight_hh_l0)) if twin else stack
+    assert (cell is not stack) == twin
 
     def step(now: tuple, state: dict) -> tuple:
-        hidden, state = stack.step(now[0], state, weights, now[1] if feed is not None else None)
+        hidden, state = cell(now[0], state, now[1] if feed is not None else None)
         return {"hidden": hidden}, state
 
-    parts = (stack.project_inputs(inputs),) if feed is None else (stack.project_inputs(inputs), feed)
-    outputs, state = unroll(step, parts, state)
+    inputs = project_first_layer(stack, inputs) if twin else inputs
+    outputs, state = unroll(step, (inputs,) if feed is None else (inputs, feed), state)
     return outputs["hidden"], state
 
 
@@ -42,12 +47,12 @@ def test_library_pass_equals_the_loop_in_values_and_gradients(biases: str) -> No
     stack = spread(StackedLSTM(4, 5, 3, biases=biases).double())
     inputs, state = torch.randn(2, 6, 4).double(), random_state(2, 3, 5)
     results = []
-    for run in (stack.run, lambda i, s: stepwise(stack, i, s)):
+    for run in (stack.run, lambda i, s: stepwise(stack, i, s), lambda i, s: stepwise(stack, i, s, twin=False)):
         stack.zero_grad()
         outputs, last = run(inputs, state)
         (outputs.square().sum() + sum(tensor.sin().sum() for tensor in last.values())).backward()
         results.append((outputs, last, [parameter.grad.clone() for parameter in stack.parameters()]))
-    torch.testing.assert_close(results[0], results[1], rtol=1e-10, atol=1e-11)
+    torch.testing.assert_close(results[1:], [results[0]] * 2, rtol=1e-10, atol=1e-11)
 
 
 @pytest.mark.parametrize("biases", ["none", "two"])
@@ -117,15 +122,16 @@ def test_cell_is_that_of_onnx_runtime(peephole: bool) -> None:
 
 def test_written_out_derivative_of_the_cell_is_right() -> None:
     gates, cell = torch.randn(3, 8).double().requires_grad_(), torch.randn(3, 2).double().requires_grad_()
-    assert torch.autograd.gradcheck(lstm_cell, (gates, cell))
-    with torch.no_grad():
-        torch.testing.assert_close(lstm_cell(gates, cell), lstm_cell_reference(gates, cell), rtol=0, atol=1e-15)
+    tape = WeightTape()
+    assert torch.autograd.gradcheck(lambda gates, cell: _FusedStep.apply(gates, cell, tape), (gates, cell))
+    torch.testing.assert_close(_FusedStep.apply(gates, cell, tape), lstm_cell(gates, cell), rtol=0, atol=1e-15)
 
 
-def test_cell_stays_in_float32_where_products_are_in_half_precision() -> None:
+@pytest.mark.parametrize("step", [lstm_cell, lambda gates, cell: _FusedStep.apply(gates, cell, WeightTape())])
+def test_cell_stays_in_float32_where_products_are_in_half_precision(step: object) -> None:
     gates = torch.randn(3, 8).bfloat16().requires_grad_()
     cell = torch.randn(3, 2).requires_grad_()
-    hidden, following = lstm_cell(gates, cell)
+    hidden, following = step(gates, cell)
     assert (hidden.dtype, following.dtype) == (torch.bfloat16, torch.float32)
     (hidden.float().sum() + following.sum()).backward()
     assert (gates.grad.dtype, cell.grad.dtype) == (torch.bfloat16, torch.float32)
@@ -143,9 +149,9 @@ def test_fed_back_vector_acts_as_more_columns_of_the_first_layer() -> None:
                 else stack.get_parameter(name)
             )
     inputs, feed, state = torch.randn(2, 6, 4).double(), torch.randn(2, 6, 3).double(), random_state(2, 2, 5)
-    got, last = stepwise(stack, inputs, state, feed)
-    wanted, wanted_last = wide.run(torch.cat([inputs, feed], dim=-1), state)
-    torch.testing.assert_close((got, last), (wanted, wanted_last), rtol=0, atol=1e-12)
+    wanted = wide.run(torch.cat([inputs, feed], dim=-1), state)
+    for twin in (True, False):
+        torch.testing.assert_close(stepwise(stack, inputs, state, feed, twin), wanted, rtol=0, atol=1e-12)
     with pytest.raises(ValueError, match="step by step"):
         stack.run(inputs, state)
 
@@ -162,7 +168,7 @@ def test_dropout_acts_between_layers_only_and_never_in_evaluation() -> None:
         seen.append((made == 0).double().mean())
         return made
 
-    stepwise_module = stack.step.__globals__["functional"]
+    stepwise_module = StackLoop.__call__.__globals__["functional"]
     stepwise_module.dropout, kept = watched, stepwise_module.dropout
     try:
         stepwise(stack, inputs, state)

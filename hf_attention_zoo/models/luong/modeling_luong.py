@@ -6,7 +6,7 @@ Luong, Pham and Manning, EMNLP 2015 (arXiv 1508.04025). Where the equations are:
     score(h_t, s): dot, general, concat            Eq. 7            attention/{dot_product,general,concat}.py
     a_t = softmax(W_a h_t)                         Eq. 8            attention/location.py
     p_t, window, Gaussian                          Eq. 9-10         attention/local_window.py
-    c_t = sum_s a_t(s) s                           Section 3        Attention.forward, mix
+    c_t = sum_s a_t(s) s                           Section 3        Attention.forward
     attentional = tanh(W_c [c_t; h_t])             Eq. 5            LuongDecoder.forward
     input feeding: [e(y_{t-1}); attentional_{t-1}] Section 3.3      LuongDecoder.forward, StackedLSTM.step
     p(y_t) = softmax(W_s attentional)              Eq. 6            lm_head
@@ -37,8 +37,8 @@ from hf_attention_zoo.attention.local_window import (
 )
 from hf_attention_zoo.attention.location import LocationAttention
 from hf_attention_zoo.loops.decoder_loop import State, unroll
-from hf_attention_zoo.loops.mixture import mix, open_mixture
-from hf_attention_zoo.loops.weight_tape import step_linear
+from hf_attention_zoo.loops.lstm_backward import project_first_layer
+from hf_attention_zoo.loops.weight_tape import WeightTape, in_loop
 from hf_attention_zoo.models.luong.configuration_luong import LuongConfig
 from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, one_of
 from hf_attention_zoo.parts.token_table import token_table
@@ -164,22 +164,22 @@ class LuongDecoder(LuongPreTrainedModel):
             return query, (times.repeat(1, query.shape[1] // times.shape[1]),) if self.moves_window else ()
 
         if self.config.input_feeding:
-            weights = self.lstm.open_weights()
-            mixing = self.attentional.weight if weights.tape is None else weights.tape.open(self.attentional.weight)
-            values, opened = open_mixture(source.values, weights.tape), self.attention.open_loop(source, weights.tape)
+            tape = WeightTape.start(self.lstm.library.weight_hh_l0, source.values)
+            lstm, attend = self.lstm.in_loop(tape), self.attention.in_loop(source, tape)
+            project = in_loop(self.attentional, tape)
+            inputs = words if lstm is self.lstm else project_first_layer(self.lstm, words)  # of the twin: W x, at once
 
             def step(inputs: tuple[Tensor, ...], state: State) -> tuple[dict[str, Tensor], State]:
-                hidden, following = self.lstm.step(inputs[0], state, weights, self.dropout(state["attentional"]))
+                hidden, following = lstm(inputs[0], state, self.dropout(state["attentional"]))
                 query, where = by_source(hidden[:, None], inputs[1][:, None])
-                alignment = self.attention.align(query, opened, *where)  # a_t, (B, K, S)
-                context = mix(None, alignment, values, weights.tape)  # c_t, (B, K, H)
+                context, alignment = attend(query, source, *where)  # c_t, (B, K, H), a_t, (B, K, S)
                 both = torch.cat([context.flatten(0, 1), hidden], dim=-1)
-                attentional = torch.tanh(step_linear(both, mixing, weights.tape))  # Eq. 5, (N, H)
+                attentional = torch.tanh(project(both))  # Eq. 5, (N, H)
                 following["attentional"] = attentional
                 made = {"attentional": attentional, "alignment": alignment.flatten(0, 1)}
                 return made | ({"hidden": hidden} if output_hidden_states else {}), following
 
-            outputs, state = unroll(step, (self.lstm.project_inputs(words), times), state)
+            outputs, state = unroll(step, (inputs, times), state)
         else:  # nothing is fed back: one call of the library and one batched attention for all targets
             hidden, state = self.lstm.run(words, state)  # h_t, (N, T, H)
             query, where = by_source(hidden, times)

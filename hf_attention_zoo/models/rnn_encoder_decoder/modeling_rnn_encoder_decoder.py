@@ -31,6 +31,8 @@ from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqModelOutput
 from transformers.utils import can_return_tuple
 
+from hf_attention_zoo.loops.gated_loop import project_context
+from hf_attention_zoo.loops.may_run import twin_may_run
 from hf_attention_zoo.losses.token_loss import log_likelihood
 from hf_attention_zoo.models.rnn_encoder_decoder.configuration_rnn_encoder_decoder import RNNEncoderDecoderConfig
 from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, one_of
@@ -129,8 +131,8 @@ class RNNEncoderDecoderEncoder(RNNEncoderDecoderPreTrainedModel):
         embedded = self.dropout(embedded)
         # Pads are read after the last word, so no state that matters sees one; as zeros they cannot spoil a gradient.
         real = embedded.masked_fill(~mask[..., None], 0.0)
-        projected = self.unit.project_inputs(take(real, plan.order))
-        states = self.unit.run(projected, projected.new_zeros(projected.shape[0], self.config.hidden_size))
+        start = real.new_zeros(real.shape[0], self.config.hidden_size)
+        states = self.unit.read(take(real, plan.order), start)
         rows = torch.arange(states.shape[0], device=states.device)
         last = states[rows, plan.lengths - 1]  # h_N, (B, n)
         states = put_back(states, plan.order).masked_fill(~mask[..., None], 0.0)
@@ -167,18 +169,14 @@ class RNNEncoderDecoderDecoder(RNNEncoderDecoderPreTrainedModel):
         return _per_hypothesis(torch.tanh(self.initial_state(summary)), copies)
 
     def source_terms(self, summary: Tensor) -> dict[str, Tensor]:
-        """What c (B, n) adds to every step, formed once per source.
+        """What takes part in every step, formed once per source.
 
         Returns:
-            inputs (B, 3n): beside W x of the gates and the candidate; gated (B, n): inside the reset, in the paper's
-            form only; readout (B, 2l): before the maxout.
+            summary (B, n): c; readout (B, 2l): before the maxout; gates (B, 3n): C_z c, C_r c and C c, which the twin
+            of the unit reads.
         """
-        inputs, readout = self.unit.project_context(summary), self.readout.project(2, summary)
-        if self.config.form == "groundhog":
-            return {"inputs": inputs, "readout": readout}
-        size = self.config.hidden_size
-        gates, candidate = inputs.split((2 * size, size), dim=-1)
-        return {"inputs": functional.pad(gates, (0, size)), "gated": candidate, "readout": readout}
+        terms = {"summary": summary, "readout": self.readout.project(2, summary)}
+        return terms | ({"gates": project_context(self.unit, summary)} if twin_may_run(self.unit) else {})
 
     @can_return_tuple
     def forward(
@@ -215,8 +213,7 @@ class RNNEncoderDecoderDecoder(RNNEncoderDecoderPreTrainedModel):
         spoken = [hidden[:, None]] if self.config.form == "groundhog" and not started else []
         consumed = words[:, len(spoken) :]
         if consumed.shape[1]:
-            projected = self.unit.project_inputs(consumed) + terms["inputs"][:, None]  # (N, T, 3n)
-            spoken.append(self.unit.run(projected, hidden, terms.get("gated")))
+            spoken.append(self.unit.read(consumed, hidden, terms["summary"], terms.get("gates")))
         states = torch.cat(spoken, dim=1)  # h'_t, (N, T, n)
         units = self.readout(states, words, projected=terms["readout"][:, None])  # s_t, (N, T, l)
         units = self.output_factor(self.dropout(units))

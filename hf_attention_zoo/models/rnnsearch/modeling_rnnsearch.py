@@ -15,6 +15,7 @@ m embedding, n hidden, l maxout units, V target vocabulary.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -27,7 +28,9 @@ from transformers.utils import can_return_tuple
 from hf_attention_zoo.attention.additive import AdditiveAttention
 from hf_attention_zoo.attention.attention_base import AttendedSource
 from hf_attention_zoo.loops.decoder_loop import State, unroll
-from hf_attention_zoo.loops.mixture import mix, open_mixture
+from hf_attention_zoo.loops.gated_loop import project_context, project_inputs
+from hf_attention_zoo.loops.may_run import twin_may_run
+from hf_attention_zoo.loops.weight_tape import WeightTape
 from hf_attention_zoo.models.rnnsearch.configuration_rnnsearch import RNNsearchConfig
 from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, one_of
 from hf_attention_zoo.parts.token_table import token_table
@@ -151,61 +154,60 @@ class RNNsearchDecoder(RNNsearchPreTrainedModel):
         words = self.dropout(words)
         cache = DecodingState() if use_cache and cache is None else cache
 
-        if cache is not None and cache.source:
-            source = AttendedSource(*(cache.source[name] for name in ("values", "keys", "mask")))
-            context_gates, context_units = cache.source["context_gates"], cache.source["context_units"]
-            state = cache.hypothesis
+        kept = cache.source if cache is not None and cache.source else {}
+        if kept:
+            source, state = AttendedSource(*(kept[name] for name in ("values", "keys", "mask"))), cache.hypothesis
         else:
             mask = encoder_mask(encoder_attention_mask, encoder_hidden_states)
             source = self.attention.prepare(encoder_hidden_states, mask)  # U_a h_j, once
-            # The context enters through linear maps alone: C c_i = sum_j alpha_ij C h_j, so C h_j, too, once.
-            context_gates = self.unit.project_context(encoder_hidden_states)  # (B, S, 3n)
-            context_units = self.readout.project(2, encoder_hidden_states)  # C_o h_j, (B, S, 2l)
+            kept = {"values": source.values, "keys": source.keys, "mask": source.mask}
             state = self.begin(encoder_hidden_states, mask, hypotheses_per_source)
         sources = source.values.shape[0]
         check_rows(words.shape[0], sources, state["hidden"].shape[0])
-        weights = self.unit.open_weights()
-        gates = open_mixture(context_gates, weights.tape)
-        opened = self.attention.open_loop(source, weights.tape)
+        timing = self.config.decoder_timing
+        if timing == "groundhog" and "context" not in state:  # no word before the first
+            words = torch.cat([torch.zeros_like(words[:, :1]), words[:, 1:]], dim=1)
+        tape = WeightTape.start(self.unit.gate_weight, source.values)
+        unit, inputs, heard = self.unit.in_loop(tape), words, source.values
+        if unit is not self.unit:  # it reads W y and, since C c_i = sum_j alpha_ij C h_j, mixtures of C h_j: both once
+            if "gates" not in kept:
+                kept["gates"] = project_context(self.unit, source.values)  # (B, S, 3n)
+            inputs, heard = project_inputs(self.unit, words), kept["gates"]
+        mixed = replace(source, values=heard)
+        attend = self.attention.in_loop(mixed, tape)
 
         def by_source(rows: Tensor) -> Tensor:  # (N, D) -> (B, K, D)
             return rows.view(sources, -1, rows.shape[-1])
 
-        def attend(hidden: Tensor) -> Tensor:  # Eq. 6, s (N, n) -> alpha_i (N, S)
-            return self.attention.align(by_source(hidden), opened).flatten(0, 1)
-
-        def consume(word: Tensor, alignment: Tensor, hidden: Tensor) -> Tensor:  # f(s, y, c), with C c of Eq. 5
-            total = mix(by_source(word), by_source(alignment), gates, weights.tape)
-            return self.unit.step(total.flatten(0, 1), hidden, weights)
-
         def step_paper(inputs: tuple[Tensor, ...], state: State) -> tuple[dict[str, Tensor], State]:
             previous = state["hidden"]
-            alignment = attend(previous)  # with s_{i-1}
-            hidden = consume(inputs[0], alignment, previous)  # s_i
+            context, alignment = attend(by_source(previous), mixed)  # c_i, alpha_i of Eq. 5-6 with s_{i-1}
+            hidden = unit(inputs[0], previous, context.flatten(0, 1))  # s_i
             speaks = hidden if timing == "paper" else previous  # the appendix lets s_{i-1} speak
-            return {"state": speaks, "alignment": alignment}, {"hidden": hidden}
+            return {"state": speaks, "alignment": alignment.flatten(0, 1)}, {"hidden": hidden}
 
         def step_groundhog(inputs: tuple[Tensor, ...], state: State) -> tuple[dict[str, Tensor], State]:
             hidden = state["hidden"]
-            if "alignment" in state:  # all steps but the first consume y_{i-1} with the context that spoke it
-                hidden = consume(inputs[0], state["alignment"], hidden)
-            alignment = attend(hidden)
-            return {"state": hidden, "alignment": alignment}, {"hidden": hidden, "alignment": alignment}
+            if "context" in state:  # all steps but the first consume y_{i-1} with the context that spoke it
+                hidden = unit(inputs[0], hidden, state["context"])
+            context, alignment = (tensor.flatten(0, 1) for tensor in attend(by_source(hidden), mixed))
+            return {"state": hidden, "alignment": alignment}, {"hidden": hidden, "context": context}
 
-        timing = self.config.decoder_timing
         step = step_groundhog if timing == "groundhog" else step_paper
-        if timing == "groundhog" and "alignment" not in state:  # no word before the first
-            words = torch.cat([torch.zeros_like(words[:, :1]), words[:, 1:]], dim=1)
-        outputs, state = unroll(step, (self.unit.project_inputs(words),), state)
+        outputs, state = unroll(step, (inputs,), state)
         alignments = outputs["alignment"].view(sources, -1, source.mask.shape[1])  # (B, K T, S)
-        heard = torch.bmm(alignments.to(context_units.dtype), context_units)  # C_o c_i, (B, K T, 2l)
-        units = self.readout(outputs["state"], words, projected=heard.view(*words.shape[:2], -1))  # t_i, (N, T, l)
+        if twin_may_run(self.readout.projections[2]):  # linear, too: C_o c_i = sum_j alpha_ij C_o h_j
+            if "units" not in kept:
+                kept["units"] = self.readout.project(2, source.values)  # (B, S, 2l)
+            context_units = torch.bmm(alignments.to(kept["units"].dtype), kept["units"])  # (B, K T, 2l)
+            units = self.readout(outputs["state"], words, projected=context_units.view(*words.shape[:2], -1))
+        else:
+            contexts = torch.bmm(alignments.to(source.values.dtype), source.values).view(*words.shape[:2], -1)
+            units = self.readout(outputs["state"], words, contexts)  # t_i, (N, T, l)
         units = self.output_factor(self.dropout(units))
 
         if cache is not None:
-            cache.source = {"values": source.values, "keys": source.keys, "mask": source.mask}
-            cache.source |= {"context_gates": context_gates, "context_units": context_units}
-            cache.hypothesis, cache.seen_tokens = state, cache.seen_tokens + words.shape[1]
+            cache.source, cache.hypothesis, cache.seen_tokens = kept, state, cache.seen_tokens + words.shape[1]
         return Seq2SeqModelOutput(
             last_hidden_state=units,
             cache=cache if use_cache else None,

@@ -23,7 +23,7 @@ from hf_attention_zoo.images.vgg19 import VGG19Convolutions, pretrained_vgg19
 from hf_attention_zoo.models.show_attend_tell.configuration_show_attend_tell import ShowAttendTellConfig
 from hf_attention_zoo.parts.model_inputs import encoder_mask
 from hf_attention_zoo.recurrent.context_lstm import ContextLSTM
-from hf_attention_zoo.recurrent.gated_unit import orthogonal_blocks_
+from hf_attention_zoo.recurrent.gated_initialisation import orthogonal_blocks_
 
 
 @dataclass

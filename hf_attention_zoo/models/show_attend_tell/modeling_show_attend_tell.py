@@ -30,8 +30,8 @@ from transformers.utils import can_return_tuple
 from hf_attention_zoo.attention.attention_base import AttendedSource
 from hf_attention_zoo.attention.hard_attention import best_locations, draw_locations
 from hf_attention_zoo.loops.decoder_loop import State, unroll
-from hf_attention_zoo.loops.mixture import mix, open_mixture
-from hf_attention_zoo.loops.weight_tape import WeightTape, step_linear
+from hf_attention_zoo.loops.lstm_backward import project_inputs
+from hf_attention_zoo.loops.weight_tape import WeightTape
 from hf_attention_zoo.losses.token_loss import log_likelihood
 from hf_attention_zoo.models.show_attend_tell.configuration_show_attend_tell import ShowAttendTellConfig
 from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import (
@@ -240,28 +240,26 @@ class ShowAttendTellDecoder(ShowAttendTellPreTrainedModel):
         check_rows(words.shape[0], sources, state["hidden"].shape[0])
         expected = choose_expected(self.config, self.training, words.shape[0], words.device)
         tape = WeightTape.start(self.unit.recurrent_weight, source.values)
-        weights = self.unit.open_weights(tape)
-        values, opened = open_mixture(source.values, tape), self.attention.open_loop(source, tape)
-        gate = None if self.context_gate is None else self.context_gate.weight
-        gate = gate if gate is None or tape is None else tape.open(gate)
+        unit, attend = self.unit.in_loop(tape), self.attention.in_loop(source, tape)
+        inputs = words if unit is self.unit else project_inputs(self.unit, words)  # of the twin: W x + b, all at once
 
         def step(inputs: tuple[Tensor, ...], state: State) -> tuple[dict[str, Tensor], State]:
             previous = state["hidden"]
             query = previous.view(sources, -1, previous.shape[-1])
-            alignment = self.attention.align(query, opened)  # alpha_t, (B, K, L), Eq. 5
-            where = self.look(alignment, None if expected is None else expected.view(sources, -1))
-            context = mix(None, where, values, tape).flatten(0, 1)  # sum_i alpha_ti a_i, (N, D), Eq. 13
+            context, alignment = attend(query, source)  # sum_i alpha_ti a_i, (B, K, D), alpha_t, (B, K, L), Eq. 5, 13
             made = {"alignment": alignment.flatten(0, 1)}
             if expected is not None:
-                made["location"] = where.flatten(0, 1)
-            if gate is not None:
-                beta = torch.sigmoid(step_linear(previous, gate, tape) + self.context_gate.bias)  # (N, 1)
+                where = self.look(alignment, expected.view(sources, -1))
+                context, made["location"] = torch.bmm(where, source.values), where.flatten(0, 1)  # Eq. 9
+            context = context.flatten(0, 1)  # (N, D)
+            if self.context_gate is not None:
+                beta = torch.sigmoid(self.context_gate(previous))  # (N, 1)
                 context = beta.to(context.dtype) * context
                 made["gate"] = beta
-            hidden, cell = self.unit.step(inputs[0], context, previous, state["cell"], weights)  # Eq. 1-3
+            hidden, cell = unit(inputs[0], context, previous, state["cell"])  # Eq. 1-3
             return made | {"hidden": hidden, "context": context}, {"hidden": hidden, "cell": cell}
 
-        made, state = unroll(step, (self.unit.project_inputs(words),), state)
+        made, state = unroll(step, (inputs,), state)
         outputs = self.deep_output(made["hidden"], made["context"], words)  # Eq. 7, (N, T, m)
 
         if cache is not None:

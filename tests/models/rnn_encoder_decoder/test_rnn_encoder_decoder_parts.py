@@ -62,9 +62,7 @@ def test_encoder_is_the_gru_of_onnx_with_the_reset_before_the_matrix(build: Call
 def decoder_states(model: RNNEncoderDecoderForConditionalGeneration, words: Tensor, summary: Tensor) -> Tensor:
     """States from words (1, T, d), c (1, n) and the state that c gives, without the first step's exceptions."""
     decoder = model.model.decoder
-    terms = decoder.source_terms(summary)
-    projected = decoder.unit.project_inputs(words) + terms["inputs"][:, None]
-    return decoder.unit.run(projected, decoder.begin(summary, 1), terms.get("gated"))
+    return decoder.unit.read(words, decoder.begin(summary, 1), summary)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -91,18 +89,24 @@ def test_decoder_is_the_gru_of_onnx_with_its_own_reset(build: Callable, form: st
     np.testing.assert_allclose(made[0].numpy(), states[:, 0, 0], rtol=0, atol=1e-6)
 
 
+def full_bias(unit: GatedUnit) -> torch.nn.Parameter:
+    """The unit's bias of gates and candidate; it gets one of zeros where it had none for the gates."""
+    unit.bias, unit.bias_on = torch.nn.Parameter(unit.stacked_bias().detach().clone()), "all"
+    return unit.bias
+
+
 @pytest.mark.parametrize(("form", "keeping_sign"), [("paper", 1), ("groundhog", -1)])
 def test_an_open_update_gate_keeps_the_state_in_the_paper_and_replaces_it_in_the_code(
     build: Callable, form: str, keeping_sign: int
 ) -> None:
     model = build(form)
     for unit in (model.model.encoder.unit, model.model.decoder.unit):
-        hidden, projected = torch.randn(2, N).double(), torch.randn(2, 3 * N).double()
+        hidden, inputs = torch.randn(2, N).double(), torch.randn(2, unit.input_weight.shape[1]).double()
         made = {}
         for sign in (1, -1):
-            projected[:, :N] = 1e3 * sign
             with torch.no_grad():
-                made[sign] = unit.step(projected, hidden, unit.open_weights())
+                full_bias(unit)[:N] = 1e3 * sign
+                made[sign] = unit(inputs, hidden)
         torch.testing.assert_close(made[keeping_sign], hidden, rtol=0, atol=1e-12)
         assert (made[-keeping_sign] - hidden).abs().max() > 0.1
 
@@ -110,16 +114,16 @@ def test_an_open_update_gate_keeps_the_state_in_the_paper_and_replaces_it_in_the
 @pytest.mark.parametrize("form", FORMS)
 def test_a_closed_reset_hides_the_state_and_in_the_paper_the_context_too(build: Callable, form: str) -> None:
     decoder = build(form).model.decoder
-    word, summary, hidden = torch.randn(1, 3 * N).double(), torch.randn(1, N).double(), torch.randn(1, N).double()
+    unit = decoder.unit
+    word, summary, hidden = torch.randn(1, 4).double(), torch.randn(1, N).double(), torch.randn(1, N).double()
 
     def candidate(summary: Tensor, hidden: Tensor) -> Tensor:
-        terms = decoder.source_terms(summary)
-        projected = word + terms["inputs"]
-        projected[:, :N] = -1e3 if form == "paper" else 1e3  # h' is the candidate
-        projected[:, N : 2 * N] = -1e3  # r = 0
-        return decoder.unit.run(projected[:, None], hidden, terms.get("gated"))
+        return unit.read(word[:, None], hidden, summary)
 
     with torch.no_grad():
+        bias = full_bias(unit)
+        bias[:N] = -1e3 if form == "paper" else 1e3  # h' is the candidate
+        bias[N : 2 * N] = -1e3  # r = 0
         first = candidate(summary, hidden)
         torch.testing.assert_close(candidate(summary, hidden + 1), first, rtol=0, atol=1e-12)
         gap = (candidate(summary + 1, hidden) - first).abs().max()
@@ -136,19 +140,14 @@ def test_a_constant_context_inside_the_reset_by_hand() -> None:
         unit.context_weight.copy_(torch.tensor([[0.2], [0.3], [0.4]]))
         unit.bias.copy_(torch.tensor([0.1, 0.2, 0.3]))
         x, h, c = torch.tensor([[0.4]]), torch.tensor([[0.6]]), torch.tensor([[0.5]])
-        terms = unit.project_context(c)
-        projected = unit.project_inputs(x) + torch.cat([terms[:, :2], torch.zeros(1, 1)], 1)
-        made = unit.run(projected[:, None], h, terms[:, 2:])[:, 0]
-        again = unit.run(projected[:, None], made, terms[:, 2:])
-        both = unit.run(torch.stack([projected, projected], 1), h, terms[:, 2:])
-    torch.testing.assert_close(unit.run(torch.stack([projected, projected], 1), h, terms[:, 2:]), both)  # fast path
+        made = unit(x, h, c)
+        both = unit.read(torch.stack([x, x], 1), h, c)
+    torch.testing.assert_close(unit.read(torch.stack([x, x], 1), h, c), both)  # with gradients
     z = 1 / (1 + np.exp(-(0.5 * 0.4 + 0.1 + 0.6 + 0.2 * 0.5)))
     r = 1 / (1 + np.exp(-(-0.4 + 0.2 + 0.3 + 0.3 * 0.5)))
     candidate = np.tanh(2 * 0.4 + 0.3 + r * (-3 * 0.6 + 0.4 * 0.5))
     assert made.item() == pytest.approx(z * 0.6 + (1 - z) * candidate, abs=1e-6)
-    torch.testing.assert_close(both, torch.cat([made[:, None], again], 1))
-    with pytest.raises(ValueError, match="reset='before'"):
-        GatedUnit(1, 1).run(torch.zeros(1, 1, 3), h, h)
+    torch.testing.assert_close(both, torch.stack([made, unit(x, made, c)], 1))
 
 
 # --- the summary and its ways into the decoder -----------------------------------------------------------------------

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from hf_attention_zoo import RNNsearchConfig, RNNsearchForConditionalGeneration
 from hf_attention_zoo.attention.additive import AdditiveAttention
+from hf_attention_zoo.attention.attention_base import AttendedSource
 from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 from hf_attention_zoo.recurrent.readout import MaxoutReadout, maxout
 
@@ -95,7 +96,7 @@ def test_decoder_unit_is_one_step_of_the_gru_of_onnx_over_word_and_context() -> 
         5,
     )
     with torch.no_grad():
-        ours = unit.step(unit.project_inputs(word), hidden, unit.open_weights(), context)
+        ours = unit(word, hidden, context)
     np.testing.assert_allclose(ours.numpy(), last[0], rtol=0, atol=1e-6)
 
 
@@ -122,9 +123,9 @@ def test_the_units_of_torch_compute_something_else() -> None:
         after.gate_weight.copy_(torch.cat([-unit.gate_weight[:5], unit.gate_weight[5:]]))
         after.candidate_weight.copy_(unit.candidate_weight)
         x, h = torch.randn(6, 4), torch.randn(6, 5)
-        before = unit.step(unit.project_inputs(x), h, unit.open_weights())
+        before = unit(x, h)
         torch_way = cell(x, h)
-        ours_after = after.step(after.project_inputs(x), h, after.open_weights())
+        ours_after = after(x, h)
     assert (before - torch_way).abs().max() > 0.05
     torch.testing.assert_close(ours_after, torch_way, rtol=0, atol=1e-6)
 
@@ -137,7 +138,7 @@ def test_an_open_update_gate_takes_the_new_state(gate_bias: float, weight_of_new
         unit.gate_weight.zero_()
         unit.candidate_weight.zero_()
         unit.bias.copy_(torch.tensor([gate_bias, 0.0, 0.5]))
-        h = unit.step(unit.project_inputs(torch.zeros(1, 1)), torch.tensor([[-0.25]]), unit.open_weights())
+        h = unit(torch.zeros(1, 1), torch.tensor([[-0.25]]))
     wanted = weight_of_new * np.tanh(0.5) + (1 - weight_of_new) * -0.25
     assert h.item() == pytest.approx(wanted, abs=1e-6)
 
@@ -148,7 +149,7 @@ def test_gated_unit_by_hand() -> None:
         unit.input_weight.copy_(torch.tensor([[0.5], [-1.0], [2.0]]))
         unit.gate_weight.copy_(torch.tensor([[1.0], [0.5]]))
         unit.candidate_weight.fill_(-3.0)
-        h = unit.step(unit.project_inputs(torch.tensor([[0.4]])), torch.tensor([[0.6]]), unit.open_weights())
+        h = unit(torch.tensor([[0.4]]), torch.tensor([[0.6]]))
     z, r = 1 / (1 + np.exp(-(0.2 + 0.6))), 1 / (1 + np.exp(-(-0.4 + 0.3)))
     wanted = (1 - z) * 0.6 + z * np.tanh(0.8 - 3.0 * (r * 0.6))
     assert h.item() == pytest.approx(wanted, abs=1e-6)
@@ -279,15 +280,15 @@ def test_one_hot_alignment_on_the_last_forward_state_is_the_encoder_decoder_with
     model = build()
     decoder, n = model.model.decoder, model.config.hidden_size
 
-    def on_the_last_position(query: Tensor, opened: object) -> Tensor:
+    def on_the_last_position(query: Tensor, source: AttendedSource) -> tuple[Tensor, Tensor]:
         alignment = torch.zeros(query.shape[0], query.shape[1], SOURCE.shape[1]).double()
         alignment[..., -1] = 1
-        return alignment
+        return alignment @ source.values, alignment
 
     def begin(annotations: Tensor, mask: Tensor, copies: int) -> dict[str, Tensor]:
         return {"hidden": torch.tanh(decoder.initial_state(annotations[:, -1, :n]))}
 
-    monkeypatch.setattr(decoder.attention, "align", on_the_last_position)
+    monkeypatch.setattr(decoder.attention, "forward", on_the_last_position)
     monkeypatch.setattr(decoder, "begin", begin)
     with torch.no_grad():
         states = model.model.encoder(SOURCE).last_hidden_state
