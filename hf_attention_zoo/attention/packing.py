@@ -10,17 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
-import torch
 from torch import Tensor
 
+from hf_attention_zoo.loops.may_run import is_recorded
 from hf_attention_zoo.loops.moving_rows import _Pack, _Unpack
 
 LEAST_SHARE = 0.04  # of pads, below which moving tokens costs more than computing the pads
-
-
-def is_recorded() -> bool:
-    """Whether a graph is being compiled, exported or traced, which must not depend on where pads stand."""
-    return torch.compiler.is_compiling() or torch.jit.is_tracing()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from hf_attention_zoo.attention.attention_base import Attention
+from hf_attention_zoo.attention.attention_base import AttendedSource, Attention, masked_softmax
 
 
 class StructuredSelfAttention(Attention):
@@ -36,13 +36,11 @@ class StructuredSelfAttention(Attention):
         """tanh(W_s1 h) of each state: (B, S, U) -> (B, S, A)."""
         return torch.tanh(self.key_projection(values))
 
-    def score(self, query: Tensor, keys: Tensor) -> Tensor:
-        """W_s2 tanh(W_s1 H^T): hops (B, R, A), keys (B, S, A) -> (B, R, S)."""
-        return torch.bmm(query, keys.transpose(1, 2))
-
-    def queries(self, texts: int) -> Tensor:
-        """W_s2 once for each text: (B, R, A)."""
-        return self.hops.weight.expand(texts, -1, -1)
+    def forward(self, source: AttendedSource) -> tuple[Tensor, Tensor]:
+        """A source of tanh(W_s1 h) as keys -> M (B, R, U) and A (B, R, S)."""
+        scores = self.hops(source.keys).mT  # W_s2 tanh(W_s1 H^T), (B, R, S)
+        annotations = masked_softmax(scores, source.mask[:, None])
+        return torch.bmm(annotations, source.values), annotations
 
 
 def hop_penalty(annotations: Tensor, squared: bool = True) -> Tensor:

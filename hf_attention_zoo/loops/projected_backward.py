@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+from hf_attention_zoo.loops.weight_tape import in_autocast_dtype
 
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 
@@ -112,3 +116,43 @@ def _previous(step_sizes: list[int], device: torch.device) -> Tensor:
     sizes = torch.tensor(step_sizes, device=device)
     places = torch.arange(int(sizes.sum()), device=device)
     return places[step_sizes[0] :] - sizes[:-1].repeat_interleave(sizes[1:])
+
+
+def run_projected(
+    units: Sequence[nn.Module],
+    forget_bias: float,
+    inputs: Tensor,
+    which: Tensor | None,
+    hidden: Tensor,
+    cell: Tensor,
+    step_sizes: list[int],
+) -> tuple[Tensor, Tensor]:
+    """The twin of both directions' steps, whose inputs are projected at once, each different vector once.
+
+    Args:
+        units: the two `ProjectedLSTM`.
+        forget_bias: what stands beside f.
+        inputs, which: (2, N, I) and None, or (U, I) and (2, N).
+        hidden, cell: (2, R, P) and (2, R, C), longest row first.
+        step_sizes: rows that have a token at each step.
+
+    Returns:
+        States (2, N, P) and cells (2, N, C).
+    """
+    size = units[0].cell_size
+    offset = torch.zeros_like(units[0].bias, requires_grad=False)
+    offset[size : 2 * size] = forget_bias
+    biases = [in_autocast_dtype(unit.bias + offset) for unit in units]
+    weights = [in_autocast_dtype(unit.input_weight) for unit in units]
+    if which is None:
+        weight = torch.stack(weights)
+        projected = torch.baddbmm(torch.stack(biases)[:, None], inputs.to(weight.dtype), weight.mT)
+    else:
+        tables = [functional.linear(inputs, weight, bias) for weight, bias in zip(weights, biases, strict=True)]
+        projected = torch.stack([functional.embedding(*pair) for pair in zip(which, tables, strict=True)])
+    recurrent, projection = (
+        torch.stack([getattr(unit, name) for unit in units]).to(projected.dtype)
+        for name in ("recurrent_weight", "projection_weight")
+    )
+    start = (hidden.to(projected.dtype), cell.to(projected.dtype))
+    return _ProjectedRun.apply(projected, recurrent, projection, *start, step_sizes, units[0].clips)

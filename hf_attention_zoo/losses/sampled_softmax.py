@@ -16,9 +16,10 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
+from hf_attention_zoo.loops.may_run import twin_may_run
 from hf_attention_zoo.losses.token_loss import IGNORED
 
 
@@ -54,19 +55,33 @@ def log_expected_count(words: Tensor, vocab_size: int, draws: int) -> Tensor:
     return torch.log(-torch.expm1(draws * torch.log1p(-share)))
 
 
-def sampled_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, count: int) -> Tensor:
-    """Sum of the sampled loss: (N, H), (V, H), (V), (N) -> (). Labels of -100 count nothing."""
+def sampled_cross_entropy(hidden: Tensor, layer: nn.Module, labels: Tensor, count: int) -> Tensor:
+    """Sum of the sampled loss: (N, H), the output layer of V words, (N) -> (). Labels of -100 count nothing."""
     real = labels != IGNORED
     hidden, labels = hidden[real], labels[real]
     if not len(labels):
-        return hidden.sum().float() * 0 + (weight[:0].sum() + bias[:0].sum()) * 0
-    sampled, draws = draw_words(len(weight), count, hidden.device)
-    rows = functional.embedding(torch.cat([labels, sampled]), weight)
-    offsets = bias[torch.cat([labels, sampled])]
-    offsets = offsets - log_expected_count(torch.cat([labels, sampled]), len(weight), draws).to(offsets.dtype)
-    count_labels = len(labels)
-    own = (hidden * rows[:count_labels]).sum(-1, keepdim=True) + offsets[:count_labels, None]  # (N, 1)
-    others = functional.linear(hidden, rows[count_labels:], offsets[count_labels:])  # (N, K)
+        return layer(hidden).sum().float() * 0
+    vocabulary = layer.out_features
+    sampled, draws = draw_words(vocabulary, count, hidden.device)
+    scores = sampled_scores if twin_may_run(layer) else all_scores
+    own, others = scores(hidden, layer, labels, sampled)  # (N, 1), (N, K)
+    own = own - log_expected_count(labels, vocabulary, draws).to(own.dtype)[:, None]
+    others = others - log_expected_count(sampled, vocabulary, draws).to(own.dtype)
     others = others.masked_fill(labels[:, None] == sampled, -torch.inf)
     logits = torch.cat([own, others], dim=1).float() if own.dtype != torch.float64 else torch.cat([own, others], 1)
     return functional.cross_entropy(logits, torch.zeros_like(labels), reduction="sum")
+
+
+def all_scores(hidden: Tensor, layer: nn.Module, labels: Tensor, sampled: Tensor) -> tuple[Tensor, Tensor]:
+    """s(w) = h . W_w + b_w of each label (N, 1), and of the sample (N, K)."""
+    scores = layer(hidden)
+    return scores.gather(1, labels[:, None]), scores[:, sampled]
+
+
+def sampled_scores(hidden: Tensor, layer: nn.Linear, labels: Tensor, sampled: Tensor) -> tuple[Tensor, Tensor]:
+    """The twin of `all_scores`, which computes no word that is not asked for."""
+    words = torch.cat([labels, sampled])
+    rows, offsets = functional.embedding(words, layer.weight), layer.bias[words]
+    count = len(labels)
+    own = (hidden * rows[:count]).sum(-1, keepdim=True) + offsets[:count, None]
+    return own, functional.linear(hidden, rows[count:], offsets[count:])

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hf_attention_zoo.attention.packing import is_recorded
+from hf_attention_zoo.loops.may_run import is_recorded
 from hf_attention_zoo.parts.model_inputs import one_of
 
 

@@ -6,7 +6,9 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+
+from hf_attention_zoo.loops.may_run import is_plain_weight
 
 
 def token_table(rows: int, size: int, holds: str = "tokens") -> nn.Embedding:
@@ -26,7 +28,7 @@ def token_table(rows: int, size: int, holds: str = "tokens") -> nn.Embedding:
 def _check_ids(holds: str, table: nn.Embedding, inputs: tuple[Any, ...]) -> None:
     if torch.compiler.is_compiling() or torch.jit.is_tracing() or not inputs:
         return
-    ids, rows = inputs[0], table.weight.shape[0]
+    ids, rows = inputs[0], table.num_embeddings
     if ids.device.type != "cpu" or not ids.numel():
         return
     low, high = (int(bound) for bound in torch.aminmax(ids))
@@ -35,3 +37,11 @@ def _check_ids(holds: str, table: nn.Embedding, inputs: tuple[Any, ...]) -> None
             f"id {low if low < 0 else high} is outside 0 to {rows - 1}: the model has {rows} {holds}; use the "
             "tokenizer that it was trained with, or give the model more rows"
         )
+
+
+def rows_of(table: nn.Module) -> Tensor:
+    """All rows of a table, for an output layer that shares them: its weight, or what it gives if it is wrapped."""
+    if type(table) is nn.Embedding and is_plain_weight(table.weight) and "forward" not in vars(table):
+        return table.weight
+    device = table.weight.device if table.weight.device.type != "meta" else None
+    return table(torch.arange(table.num_embeddings, device=device))

@@ -22,9 +22,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hf_attention_zoo.loops.may_run import has_twin, twin_may_run
 from hf_attention_zoo.loops.packed_gates import PackedRows
-from hf_attention_zoo.loops.projected_backward import _ProjectedRun
-from hf_attention_zoo.loops.weight_tape import in_autocast_dtype
+from hf_attention_zoo.loops.projected_backward import run_projected
 
 FORGET_BIAS = 1.0
 
@@ -36,28 +36,38 @@ class ProjectedState(NamedTuple):
     cell: Tensor
 
 
-def forget_offset(cells: int, like: Tensor) -> Tensor:
-    """What is added to b: the forget bias at f, 0 elsewhere, (4C)."""
-    offset = like.new_zeros(4 * cells)
-    offset[cells : 2 * cells] = FORGET_BIAS
-    return offset
-
-
+@has_twin
 class ProjectedLSTM(nn.Module):
-    """One layer of one direction: its weights, and one bias a gate.
+    """One layer of one direction.
 
     Args:
-        input_size: I. cell_size: C. projection_size: P.
+        input_size, cell_size, projection_size: I, C and P.
+        clips: limits of c and h; None for none.
     """
 
-    def __init__(self, input_size: int, cell_size: int, projection_size: int) -> None:
+    def __init__(
+        self, input_size: int, cell_size: int, projection_size: int, clips: tuple[float | None, float | None]
+    ) -> None:
         super().__init__()
+        self.cell_size, self.clips = cell_size, clips
         self.input_weight = nn.Parameter(torch.empty(4 * cell_size, input_size))  # W
         self.recurrent_weight = nn.Parameter(torch.empty(4 * cell_size, projection_size))  # U
-        self.bias = nn.Parameter(torch.zeros(4 * cell_size))
+        self.bias = nn.Parameter(torch.zeros(4 * cell_size))  # b
         self.projection_weight = nn.Parameter(torch.empty(projection_size, cell_size))  # P
         for weight in (self.input_weight, self.recurrent_weight, self.projection_weight):
             nn.init.xavier_uniform_(weight)
+
+    def forward(self, inputs: Tensor, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+        """One step: x (R, I), h (R, P), c (R, C) -> h' (R, P), c' (R, C)."""
+        gates = functional.linear(inputs, self.input_weight, self.bias)
+        i, f, g, o = (gates + functional.linear(hidden, self.recurrent_weight)).chunk(4, -1)
+        cell = clipped(torch.sigmoid(f + FORGET_BIAS) * cell + torch.sigmoid(i) * torch.tanh(g), self.clips[0])
+        passed = functional.linear(torch.sigmoid(o) * torch.tanh(cell), self.projection_weight)
+        return clipped(passed, self.clips[1]), cell
+
+
+def clipped(values: Tensor, limit: float | None) -> Tensor:
+    return values if limit is None else values.clamp(-limit, limit)
 
 
 class ProjectedLSTMPair(nn.Module):
@@ -78,64 +88,49 @@ class ProjectedLSTMPair(nn.Module):
     ) -> None:
         super().__init__()
         self.cell_size, self.projection_size = cell_size, projection_size
-        self.clips = (cell_clip, projection_clip)
-        self.forward_lstm = ProjectedLSTM(input_size, cell_size, projection_size)
-        self.backward_lstm = ProjectedLSTM(input_size, cell_size, projection_size)
-
-    def project_distinct(self, vectors: Tensor, which: Tensor) -> Tensor:
-        """W x + b, each distinct vector multiplied once: (U, I), vector of each place (2, N) -> (2, N, 4C)."""
-        return torch.stack(
-            [
-                functional.embedding(where, functional.linear(vectors, in_autocast_dtype(lstm.input_weight), bias))
-                for where, lstm, bias in zip(which, self._directions, self._biases(), strict=True)
-            ]
-        )
-
-    def project(self, inputs: Tensor) -> Tensor:
-        """W x + b of inputs in reading order: (2, N, I) -> (2, N, 4C)."""
-        weight = in_autocast_dtype(torch.stack([lstm.input_weight for lstm in self._directions]))
-        return torch.baddbmm(torch.stack(self._biases())[:, None], inputs.to(weight.dtype), weight.mT)
+        clips = (cell_clip, projection_clip)
+        self.forward_lstm = ProjectedLSTM(input_size, cell_size, projection_size, clips)
+        self.backward_lstm = ProjectedLSTM(input_size, cell_size, projection_size, clips)
 
     def forward(
-        self, projected: Tensor, rows: PackedRows, state: ProjectedState | None = None
+        self, inputs: Tensor, rows: PackedRows, state: ProjectedState | None = None, which: Tensor | None = None
     ) -> tuple[Tensor, ProjectedState]:
         """Read all rows.
 
         Args:
-            projected: (2, N, 4C) from `project` or `project_distinct`.
+            inputs: (2, N, I) in reading order, or different vectors (U, I).
             rows: which tokens are a row.
             state: where the rows begin; zero if None.
+            which: (2, N), the vector at each place, where vectors are given.
 
         Returns:
             States (2, N, P) in reading order, and where the rows end.
         """
         order = rows.lengths.sort(descending=True, stable=True).indices  # as `pack_rows` has it
-        recurrent, projection = (
-            torch.stack([getattr(lstm, name) for lstm in self._directions]).to(projected.dtype)
-            for name in ("recurrent_weight", "projection_weight")
-        )
-        count = len(rows.lengths)
-        if state is None:
-            hidden = projected.new_zeros(2, count, self.projection_size)
-            cell = projected.new_zeros(2, count, self.cell_size)
+        count, units = len(rows.lengths), (self.forward_lstm, self.backward_lstm)
+        hidden = inputs.new_zeros(2, count, self.projection_size) if state is None else state.hidden[:, order]
+        cell = inputs.new_zeros(2, count, self.cell_size) if state is None else state.cell[:, order]
+        if twin_may_run(*units):
+            states, cells = run_projected(units, FORGET_BIAS, inputs, which, hidden, cell, rows.step_sizes)
         else:
-            hidden, cell = (part[:, order].to(projected.dtype) for part in state)
-        states, cells = _ProjectedRun.apply(
-            projected, recurrent, projection, hidden, cell, rows.step_sizes, self.clips
-        )
+            inputs = inputs if which is None else inputs[which]
+            made = [one_direction(*parts, rows.step_sizes) for parts in zip(units, inputs, hidden, cell, strict=True)]
+            states, cells = (torch.stack(parts) for parts in zip(*made, strict=True))
         last = _last_places(rows, order)
         back = torch.empty_like(order).scatter_(0, order, torch.arange(count, device=order.device))
-        return states, ProjectedState(states.detach()[:, last][:, back], cells[:, last][:, back])
+        return states, ProjectedState(states.detach()[:, last][:, back], cells.detach()[:, last][:, back])
 
-    @property
-    def _directions(self) -> tuple[ProjectedLSTM, ProjectedLSTM]:
-        return self.forward_lstm, self.backward_lstm
 
-    def _biases(self) -> list[Tensor]:
-        return [
-            in_autocast_dtype(lstm.bias + forget_offset(self.cell_size, lstm.bias.detach()))
-            for lstm in self._directions
-        ]
+def one_direction(
+    unit: ProjectedLSTM, inputs: Tensor, hidden: Tensor, cell: Tensor, step_sizes: list[int]
+) -> tuple[Tensor, Tensor]:
+    """All states (N, P) and cells (N, C) of inputs (N, I) in reading order."""
+    states, cells = [], []
+    for now in inputs.split(step_sizes):
+        hidden, cell = unit(now, hidden[: len(now)], cell[: len(now)])
+        states.append(hidden)
+        cells.append(cell)
+    return torch.cat(states), torch.cat(cells)
 
 
 def _last_places(rows: PackedRows, order: Tensor) -> Tensor:

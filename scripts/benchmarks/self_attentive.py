@@ -84,7 +84,7 @@ class PackedZoo(LibraryBiLSTM):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> Tensor:
         states, attention = self.states(input_ids, attention_mask), self.zoo.model.attention
-        matrix, annotations = attention(attention.queries(len(states)), attention.prepare(states, attention_mask))
+        matrix, annotations = attention(attention.prepare(states, attention_mask))
         logits = self.zoo.classifier(self.zoo.connection(matrix))
         _, penalty = self.zoo.penalties((annotations[:, :, None],))
         return nn.functional.cross_entropy(logits, labels) + penalty

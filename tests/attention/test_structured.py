@@ -59,7 +59,7 @@ def test_the_penalty_of_half_precision_is_taken_in_single() -> None:
 def test_queries_are_the_rows_of_the_second_layer() -> None:
     attention = StructuredSelfAttention(5, 3, 2).double()
     values, mask = torch.randn(2, 4, 5, dtype=torch.float64), torch.tensor([[1, 1, 1, 1], [0, 1, 1, 0]])
-    matrix, annotations = attention(attention.queries(2), attention.prepare(values, mask))
+    matrix, annotations = attention(attention.prepare(values, mask))
     w_1, w_2 = attention.key_projection.weight, attention.hops.weight
     for row in range(2):
         real = values[row][mask[row].bool()]

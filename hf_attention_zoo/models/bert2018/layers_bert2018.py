@@ -41,7 +41,7 @@ class BERT2018Embeddings(nn.Module):
             words = packing.pack(words)
             positions = packing.select(positions.expand(packing.rows, -1))
             segments = None if segments is None else packing.select(segments)
-        types = self.embed_segments.weight[0] if segments is None else self.embed_segments(segments)
+        types = self.embed_segments(positions.new_zeros(1) if segments is None else segments)
         return self.dropout(self.norm(words + types + self.embed_positions(positions)))
 
 

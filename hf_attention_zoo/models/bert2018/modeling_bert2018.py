@@ -153,7 +153,7 @@ class BERT2018Model(BERT2018PreTrainedModel):
         real = None if attention_mask is None else attention_mask.bool()
         order = None if real is None else token_order(real)
         if position_ids is None:
-            device = self.embeddings.embed_positions.weight.device
+            device = (input_ids if inputs_embeds is None else inputs_embeds).device
             position_ids = torch.arange(shape[1], device=device)[None] if order is None else order
         packing = packing_for(self.config, real, with_weights, with_states)
         states = self.embeddings(input_ids, inputs_embeds, token_type_ids, position_ids, packing)

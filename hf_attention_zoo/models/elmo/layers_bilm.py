@@ -127,10 +127,9 @@ class BidirectionalLM(nn.Module):
             if outputs or share:
                 below = outputs[-1] if outputs else functional.embedding(which, vectors)
                 inputs = functional.dropout(below, share, dropout)
-                projected = layer.project(inputs)
+                made, end = layer(inputs, rows, state)
             else:
-                projected = layer.project_distinct(vectors, which)
-            made, end = layer(projected, rows, state)
+                made, end = layer(vectors, rows, state, which)
             outputs.append(made + inputs if outputs and self.config.skip_connections else made)
             ends.append(end)
         if carry is not None:

@@ -77,7 +77,7 @@ class CharacterEncoder(nn.Module):
         """Character ids (U, L), 0 at what is no character -> x (U, P)."""
         characters = self._trimmed(characters)
         parts = [self._convolve(part) for part in characters.split(WORDS_AT_ONCE)]
-        words = torch.cat(parts) if parts else self.projection.weight.new_zeros(0, self.projection.in_features)
+        words = torch.cat(parts)
         for highway in self.highways:
             words = highway(words)
         return self.projection(words)

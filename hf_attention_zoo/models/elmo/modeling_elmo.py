@@ -324,7 +324,7 @@ class ELMoForPreTraining(ELMoPreTrainedModel):
     def _summed_loss(self, side: Tensor, targets: Tensor) -> Tensor:
         count = self.config.num_negative_samples
         if self.training and count:
-            return sampled_cross_entropy(side, self.lm_head.weight, self.lm_head.bias, targets, count)
+            return sampled_cross_entropy(side, self.lm_head, targets, count)
         real = targets != IGNORED
         return summed_cross_entropy(self.lm_head(side[real]), targets[real])
 

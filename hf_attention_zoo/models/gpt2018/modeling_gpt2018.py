@@ -46,7 +46,7 @@ from hf_attention_zoo.parts.text_inputs import (
     token_order,
     wanted_outputs,
 )
-from hf_attention_zoo.parts.token_table import token_table
+from hf_attention_zoo.parts.token_table import rows_of, token_table
 
 logger = logging.get_logger(__name__)
 
@@ -147,7 +147,8 @@ class GPT2018Model(GPT2018PreTrainedModel):
         order = None if real is None else token_order(real)
         if position_ids is None:
             if order is None:
-                position_ids = (torch.arange(length, device=self.embed_positions.weight.device) + first)[None]
+                device = (input_ids if inputs_embeds is None else inputs_embeds).device
+                position_ids = (torch.arange(length, device=device) + first)[None]
             else:
                 position_ids = order[:, -length:]
         words = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
@@ -200,7 +201,7 @@ class TaskHead(GPT2018PreTrainedModel):
         pad = self.config.pad_token_id
         if attention_mask is None and input_ids is not None and pad is not None:
             attention_mask = input_ids != pad
-        device = self.task.weight.device
+        device = (input_ids if inputs_embeds is None else inputs_embeds).device
         real = torch.ones(shape, dtype=torch.bool, device=device) if attention_mask is None else attention_mask.bool()
         decoded = self.model(
             input_ids, attention_mask, position_ids, inputs_embeds, use_cache=False, **outputs, return_dict=True
@@ -224,7 +225,7 @@ class TaskHead(GPT2018PreTrainedModel):
                 "the auxiliary loss predicts ids, but inputs_embeds came with the labels; give input_ids, or set "
                 "auxiliary_loss_weight=0"
             )
-        lm_loss = auxiliary_loss(states, input_ids, real, self.model.embed_tokens.weight).mean()
+        lm_loss = auxiliary_loss(states, input_ids, real, rows_of(self.model.embed_tokens)).mean()
         return loss + weight * share * lm_loss, lm_loss
 
 

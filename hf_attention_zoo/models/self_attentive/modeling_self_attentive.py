@@ -148,11 +148,10 @@ class SelfAttentiveModel(SelfAttentivePreTrainedModel):
         states = self.lstm(self.dropout(embedded), masks)  # H, (B, S, U)
 
         source = self.attention.prepare(states, masks[0])
-        hops = self.attention.queries(states.shape[0])
         matrices, annotations = [], []
         for mask in masks:  # both texts of a pair are scored by the same keys
             source = type(source)(source.values, source.keys, mask)
-            matrix, annotation = self.attention(hops, source)  # M (B, R, U), A (B, R, S)
+            matrix, annotation = self.attention(source)  # M (B, R, U), A (B, R, S)
             matrices.append(matrix)
             annotations.append(annotation[:, :, None])
         return SelfAttentiveModelOutput(

@@ -109,7 +109,7 @@ def test_without_clips_a_layer_is_torchs_lstm_with_a_projection() -> None:
     lengths = torch.tensor([4, 1, 6])
     rows = pack_rows(lengths)
     inputs = torch.randn(int(lengths.sum()), 5, dtype=torch.float64, requires_grad=True)
-    states, end = pair(pair.project(torch.stack([inputs[order] for order in rows.orders])), rows)
+    states, end = pair(torch.stack([inputs[order] for order in rows.orders]), rows)
     ours = [side[back] for side, back in zip(states, rows.inverses, strict=True)]
     lstm = nn.LSTM(5, 7, proj_size=3, batch_first=True, bidirectional=True).double()
     with torch.no_grad():
@@ -351,10 +351,14 @@ def test_words_are_drawn_once_each_and_frequent_ones_more_often() -> None:
 
 def test_the_sampled_loss_is_the_softmax_over_target_and_sample() -> None:
     torch.manual_seed(1)
-    hidden, weight, bias = torch.randn(3, 4), torch.randn(30, 4), torch.randn(30)
-    labels = torch.tensor([0, -100, 7])
+    hidden, layer, labels = torch.randn(3, 4), nn.Linear(4, 30), torch.tensor([0, -100, 7])
+    weight, bias = (parameter.detach() for parameter in layer.parameters())
     torch.manual_seed(5)
-    loss = sampled_cross_entropy(hidden, weight, bias, labels, 6)
+    loss = sampled_cross_entropy(hidden, layer, labels, 6)
+    seen = []
+    with layer.register_forward_hook(lambda *_: seen.append(1)):  # then all scores are computed, by calling it
+        torch.manual_seed(5)
+        assert sampled_cross_entropy(hidden, layer, labels, 6).item() == pytest.approx(loss.item(), abs=1e-5) and seen
     torch.manual_seed(5)
     words, draws = draw_words(30, 6, torch.device("cpu"))
     wanted = 0.0
@@ -366,7 +370,7 @@ def test_the_sampled_loss_is_the_softmax_over_target_and_sample() -> None:
         ]
         wanted = wanted + torch.logsumexp(torch.stack(scores), 0) - scores[0]
     assert loss.item() == pytest.approx(wanted.item(), abs=1e-5)
-    nothing = sampled_cross_entropy(hidden, weight, bias, torch.full((3,), -100), 6)
+    nothing = sampled_cross_entropy(hidden, layer, torch.full((3,), -100), 6)
     assert nothing.item() == 0.0
     with pytest.raises(ValueError, match="sample fewer"):
         draw_words(6, 6, torch.device("cpu"))
