@@ -7,7 +7,7 @@ Layer k reads the hidden states of layer k - 1. Gate order i, f, g, o (see `lstm
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -66,7 +66,15 @@ class StackedLSTM(nn.Module):
 
     # Step by step
 
-    def forward(self, inputs: Tensor, state: State, feed: Tensor | None = None) -> tuple[Tensor, State]:
+    def forward(
+        self, inputs: Tensor, state: State | None = None, feed: Tensor | None = None, lengths: Tensor | None = None
+    ) -> Any:
+        """`step` of inputs (N, I), `run` of (N, T, I), or with lengths `encode`: whatever wraps the stack sees it."""
+        if lengths is not None:
+            return self.encode(inputs, lengths)
+        return self.step(inputs, state, feed) if inputs.dim() == 2 else self.run(inputs, state)
+
+    def step(self, inputs: Tensor, state: State, feed: Tensor | None = None) -> tuple[Tensor, State]:
         """One time step of all layers.
 
         Args:
@@ -87,8 +95,9 @@ class StackedLSTM(nn.Module):
 
     def unrolled(self, inputs: Tensor, state: State, reads: Tensor | None = None) -> tuple[Tensor, State]:
         """All steps, one after the other: (N, T, I) -> (N, T, H); where `reads` (N, T) is false the state stays."""
-        cell = self.in_loop(WeightTape.start(self.library.weight_hh_l0))
-        if cell is not self:
+        twin = self.in_loop(WeightTape.start(self.library.weight_hh_l0))
+        cell = self.step if twin is self else twin
+        if twin is not self:
             inputs = project_first_layer(self, inputs)
 
         def step(now: tuple[Tensor, ...], state: State) -> tuple[dict[str, Tensor], State]:

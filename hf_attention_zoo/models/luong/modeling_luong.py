@@ -97,7 +97,7 @@ class LuongEncoder(LuongPreTrainedModel):
             read_end=self.config.source_eos,
         )
         embedded = self.dropout(embedded)
-        outputs, hidden, cell = self.lstm.encode(take(embedded, plan.order), plan.lengths)
+        outputs, hidden, cell = self.lstm(take(embedded, plan.order), lengths=plan.lengths)
         states = put_back(outputs, plan.order)  # (B, S, H)
         return EncoderStates(
             last_hidden_state=states,
@@ -181,7 +181,7 @@ class LuongDecoder(LuongPreTrainedModel):
 
             outputs, state = unroll(step, (inputs, times), state)
         else:  # nothing is fed back: one call of the library and one batched attention for all targets
-            hidden, state = self.lstm.run(words, state)  # h_t, (N, T, H)
+            hidden, state = self.lstm(words, state)  # h_t, (N, T, H)
             query, where = by_source(hidden, times)
             context, alignment = self.attention(query, source, *where)
             both = torch.cat([context.view(hidden.shape), hidden], dim=-1)

@@ -84,7 +84,7 @@ class Seq2SeqLSTMEncoder(Seq2SeqLSTMPreTrainedModel):
         )
         check_something_is_read(plan)
         embedded = self.dropout(embedded)
-        outputs, hidden, cell = self.lstm.encode(take(embedded, plan.order), plan.lengths)
+        outputs, hidden, cell = self.lstm(take(embedded, plan.order), lengths=plan.lengths)
         states = put_back(outputs, plan.order)  # (B, S, H), in the order of the sentence
         return EncoderStates(
             last_hidden_state=states,
@@ -131,7 +131,7 @@ class Seq2SeqLSTMDecoder(Seq2SeqLSTMPreTrainedModel):
             if hypotheses_per_source > 1:
                 state = {name: tensor.repeat_interleave(hypotheses_per_source, 0) for name, tensor in state.items()}
         check_rows(words.shape[0], mask.shape[0], state["hidden_0"].shape[0])
-        outputs, state = self.lstm.run(words, state)
+        outputs, state = self.lstm(words, state)
         if cache is not None:
             cache.source = {"mask": mask}  # not read again; it says how many hypotheses a source has
             cache.hypothesis, cache.seen_tokens = state, cache.seen_tokens + words.shape[1]

@@ -1,0 +1,204 @@
+"""What wraps a layer is obeyed: adapters, hooks, masks of pruning, quantised and offloaded weights, in every model."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import accelerate
+import pytest
+import torch
+from model_cases import OPTIONS, spread
+from torch import Tensor, nn
+
+from hf_attention_zoo import get_architecture, list_architectures
+
+OPTIONS = {
+    **OPTIONS,
+    "luong": {
+        "global": {"attention_score": "concat", "attention_window": "global", "input_feeding": False},
+        "general": {"attention_score": "general", "attention_window": "local-m"},
+        "location": {"attention_score": "location", "attention_window": "global"},
+    },
+    "show_attend_tell": {"hard": {"attention": "hard"}, "mean": {"attention": "mean"}},
+    "self_attentive": {"pairs": {"sentence_pairs": True}, "pruned": {"connection": "pruned"}},
+    "seq2seq_lstm": {"peephole": {"peephole": True}},
+    "elmo": {"task": {"task_lstm_cells": 4}},
+}
+CASES = [
+    (row.model_type, option, auto)
+    for row in list_architectures()
+    for option in ("default", *OPTIONS.get(row.model_type, {}))
+    for auto in row.model_classes
+    if auto != "AutoModel"
+]
+RECURRENT = ("LSTM", "GatedUnit", "ProjectedLSTM")
+
+
+def model_of(model_type: str, option: str, auto: str) -> Any:
+    """A spread model in evaluation mode; a frozen part of it is not."""
+    row = get_architecture(model_type)
+    changes = {} if option == "default" else OPTIONS[model_type][option]
+    config = row.config_class(**{**row.tiny_config().to_diff_dict(), "num_labels": 2, **changes})
+    return spread(row.model_classes[auto](config)).requires_grad_(True)
+
+
+def batch_of(model: Any) -> dict[str, Tensor]:
+    """Two rows, the second of them padded, with labels."""
+    config, name = model.config, type(model).__name__
+    made = torch.Generator().manual_seed(0)
+
+    def ids(*shape: int) -> Tensor:
+        return torch.randint(5, min(config.vocab_size, 20), shape, generator=made)
+
+    words, mask = ids(2, 6), torch.ones(2, 6, dtype=torch.long)
+    mask[1, 4:] = 0
+    kind = config.model_type
+    if kind == "show_attend_tell":
+        if config.image_encoder == "regions":
+            return {"annotations": torch.randn(2, 6, config.annotation_size, generator=made), "labels": ids(2, 4)}
+        return {"pixel_values": torch.randn(2, 3, 16, 16, generator=made), "labels": ids(2, 4)}
+    if kind == "han":
+        return {"input_ids": words.view(2, 2, 3), "attention_mask": mask.view(2, 2, 3), "labels": torch.tensor([0, 1])}
+    given = {"input_ids": words, "attention_mask": mask}
+    if kind == "elmo":
+        given = {"character_ids": torch.randint(1, config.num_characters, (2, 6, 8), generator=made) * mask[..., None]}
+        if "PreTraining" in name:
+            labels = ids(2, 7)
+            labels[1, 5:] = -100
+            return given | {"labels": labels}
+    if getattr(config, "sentence_pairs", False):
+        given["token_type_ids"] = (torch.arange(6) > 2).long().expand(2, -1) * mask
+    if "MultipleChoice" in name:
+        given = {key: tensor[:, None].repeat(1, 2, 1) for key, tensor in given.items()}
+    if "QuestionAnswering" in name:
+        return given | {"start_positions": torch.tensor([1, 1]), "end_positions": torch.tensor([2, 3])}
+    if "BERT2018ForPreTraining" in name:
+        return given | {"labels": words, "next_sentence_label": torch.tensor([0, 1])}
+    if "TokenClassification" in name:
+        return given | {"labels": words % 2}
+    if any(task in name for task in ("SequenceClassification", "NextSentence", "MultipleChoice")):
+        return given | {"labels": torch.tensor([0, 1])}
+    return given | {"labels": ids(2, 5) if config.is_encoder_decoder else words.clone()}
+
+
+def outputs_of(model: Any, batch: dict[str, Tensor]) -> Tensor:
+    """All numbers that a pass gives out, the loss first."""
+    torch.manual_seed(1)
+    made = model(**batch, return_dict=True)
+    tensors = [tensor.float().flatten() for tensor in made.values() if isinstance(tensor, Tensor)]
+    return torch.cat([tensor for tensor in tensors if tensor.requires_grad or not torch.is_grad_enabled()])
+
+
+def generated(model: Any, batch: dict[str, Tensor], beams: int) -> Any:
+    """Three words of every row by beam search, and their scores."""
+    given = {name: tensor for name, tensor in batch.items() if "label" not in name}
+    options = {"max_new_tokens": 3, "min_new_tokens": 3, "num_beams": beams, "do_sample": False}
+    torch.manual_seed(2)
+    made = model.generate(**given, **options, output_scores=True, return_dict_in_generate=True)
+    return torch.cat([score.nan_to_num(neginf=0.0).flatten() for score in made.scores])
+
+
+def wrappable(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    """Linear layers, tables and recurrent modules."""
+    for name, module in model.named_modules():
+        if isinstance(module, (nn.Linear, nn.Embedding, nn.RNNBase)) or type(module).__name__.endswith(RECURRENT):
+            yield name, module
+
+
+def doubled(module: nn.Module, inputs: Any, made: Any) -> Any:
+    """A hook that doubles all tensors that a layer gives."""
+    if isinstance(made, Tensor):
+        return 2 * made
+    if isinstance(made, tuple) and not hasattr(made, "batch_sizes"):
+        return tuple(doubled(module, inputs, part) for part in made)
+    return made._replace(data=2 * made.data) if hasattr(made, "batch_sizes") else made
+
+
+UNUSED = ("image_encoder",)
+
+
+@pytest.mark.parametrize(("model_type", "option", "auto"), CASES)
+def test_a_wrapper_round_any_layer_is_seen(model_type: str, option: str, auto: str) -> None:
+    """In training, where its gradient is asked for, and in evaluation; in beam search below."""
+    model = model_of(model_type, option, auto)
+    batch = batch_of(model)
+    for training in (True, False):
+        model.train(training)
+        with torch.set_grad_enabled(training):
+            plain = outputs_of(model, batch)
+            passed_over = []
+            for name, module in wrappable(model):
+                with module.register_forward_hook(doubled):
+                    made = outputs_of(model, batch)
+                if made.shape == plain.shape and torch.equal(made, plain):
+                    passed_over.append(name)
+        assert not passed_over, f"training={training}"
+
+
+WRITERS = [case for case in CASES if hasattr(get_architecture(case[0]).model_classes[case[2]], "generate")]
+WRITERS = [case for case in WRITERS if get_architecture(case[0]).model_classes[case[2]].can_generate()]
+
+
+@pytest.mark.parametrize(("model_type", "option", "auto"), WRITERS)
+def test_a_wrapper_round_any_layer_is_seen_by_generate(model_type: str, option: str, auto: str) -> None:
+    model = model_of(model_type, option, auto)
+    batch = batch_of(model)
+    plain = {beams: generated(model, batch, beams) for beams in (1, 2)}
+    passed_over = []
+    for name, module in wrappable(model):
+        with module.register_forward_hook(doubled):
+            for beams, wanted in plain.items():
+                made = generated(model, batch, beams)
+                if made.shape == wanted.shape and torch.equal(made, wanted):
+                    passed_over.append((name, beams))
+    assert not passed_over
+
+
+class Adapter(nn.Module):
+    """A linear layer with a low-rank adapter beside it, as PEFT has them."""
+
+    def __init__(self, base: nn.Linear) -> None:
+        super().__init__()
+        self.base = base.requires_grad_(False)
+        self.down = nn.Parameter(torch.randn(2, base.in_features) * 0.3)
+        self.up = nn.Parameter(torch.randn(base.out_features, 2) * 0.3)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(self.base, name)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return self.base(inputs) + inputs @ self.down.T @ self.up.T
+
+
+@pytest.mark.parametrize(("model_type", "option", "auto"), CASES)
+def test_adapters_round_all_linear_layers_learn_and_act(model_type: str, option: str, auto: str) -> None:
+    model = model_of(model_type, option, auto)
+    batch = batch_of(model)
+    with torch.no_grad():
+        plain = outputs_of(model, batch)
+    adapters = {}
+    for name, layer in [(name, one) for name, one in model.named_modules() if isinstance(one, nn.Linear)]:
+        adapters[name] = Adapter(layer)
+        model.set_submodule(name, adapters[name])
+    torch.manual_seed(1)
+    model.train()(**batch).loss.backward()
+    still = [name for name, adapter in adapters.items() if not adapter.down.grad.abs().sum() > 0]
+    assert not still
+    with torch.no_grad():
+        assert (outputs_of(model.eval(), batch) - plain).abs().max() > 1e-4
+
+
+@pytest.mark.parametrize(("model_type", "option", "auto"), CASES)
+def test_offloaded_weights_give_what_weights_at_hand_give(model_type: str, option: str, auto: str) -> None:
+    model = model_of(model_type, option, auto)
+    batch = batch_of(model)
+    away = accelerate.cpu_offload(copy.deepcopy(model), execution_device="cpu")
+    with torch.no_grad():
+        torch.testing.assert_close(outputs_of(away, batch), outputs_of(model, batch), rtol=1e-5, atol=1e-5)
+        if (model_type, option, auto) in WRITERS:
+            torch.testing.assert_close(generated(away, batch, 2), generated(model, batch, 2), rtol=1e-4, atol=1e-4)
