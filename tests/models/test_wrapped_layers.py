@@ -11,6 +11,7 @@ import pytest
 import torch
 from model_cases import OPTIONS, spread
 from torch import Tensor, nn
+from torch.nn.utils import parametrize, prune
 
 from hf_attention_zoo import get_architecture, list_architectures
 
@@ -113,10 +114,9 @@ def doubled(module: nn.Module, inputs: Any, made: Any) -> Any:
         return 2 * made
     if isinstance(made, tuple) and not hasattr(made, "batch_sizes"):
         return tuple(doubled(module, inputs, part) for part in made)
+    if isinstance(made, dict):
+        return {name: 2 * tensor for name, tensor in made.items()}
     return made._replace(data=2 * made.data) if hasattr(made, "batch_sizes") else made
-
-
-UNUSED = ("image_encoder",)
 
 
 @pytest.mark.parametrize(("model_type", "option", "auto"), CASES)
@@ -202,3 +202,76 @@ def test_offloaded_weights_give_what_weights_at_hand_give(model_type: str, optio
         torch.testing.assert_close(outputs_of(away, batch), outputs_of(model, batch), rtol=1e-5, atol=1e-5)
         if (model_type, option, auto) in WRITERS:
             torch.testing.assert_close(generated(away, batch, 2), generated(model, batch, 2), rtol=1e-4, atol=1e-4)
+
+
+@pytest.fixture
+def rnnsearch() -> tuple[Any, dict[str, Tensor]]:
+    """A translator and its batch."""
+    model = model_of("rnnsearch", "default", "AutoModelForSeq2SeqLM")
+    return model, batch_of(model)
+
+
+def halved(weight: Tensor) -> nn.Module:
+    class Half(nn.Module):
+        def forward(self, weight: Tensor) -> Tensor:
+            return weight / 2
+
+    return Half()
+
+
+@pytest.mark.parametrize("place", ["attention", "attention.query_projection", "unit"])
+@pytest.mark.parametrize("kind", ["pruned", "parametrised"])
+def test_masks_and_parametrisations_act_and_learn(rnnsearch: tuple, place: str, kind: str) -> None:
+    model, batch = rnnsearch
+    module = model.model.decoder.get_submodule(place)
+    name = {"attention": "score_vector", "unit": "gate_weight"}.get(place, "weight")
+    wanted = copy.deepcopy(model)
+    with torch.no_grad():
+        getattr(wanted.model.decoder.get_submodule(place), name).mul_(0.5 if kind == "parametrised" else 0.0)
+    if kind == "pruned":
+        prune.custom_from_mask(module, name, torch.zeros_like(getattr(module, name)))
+    else:
+        parametrize.register_parametrization(module, name, halved(getattr(module, name)))
+    with torch.no_grad():
+        torch.testing.assert_close(model(**batch).logits, wanted(**batch).logits, rtol=0, atol=1e-5)
+    for _ in range(2):  # a second step finds the graph of its own weights
+        model(**batch).loss.backward()
+    origin = getattr(module, f"{name}_orig") if kind == "pruned" else module.parametrizations[name].original
+    assert (origin.grad.abs().sum() > 0) == (kind == "parametrised")
+
+
+class Quantised(nn.Linear):
+    """Like a layer of a quantising library: a subclass whose weight's numbers mean nothing without their scale."""
+
+    def __init__(self, layer: nn.Linear) -> None:
+        super().__init__(layer.in_features, layer.out_features, layer.bias is not None)
+        scale = layer.weight.detach().abs().amax(1, keepdim=True) / 127
+        self.weight = nn.Parameter((layer.weight.detach() / scale).round().to(torch.int8), requires_grad=False)
+        self.bias, self.scale = layer.bias, scale
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return nn.functional.linear(inputs, self.weight * self.scale, self.bias)
+
+
+@pytest.mark.parametrize(("model_type", "option", "auto"), CASES)
+def test_quantised_linear_layers_stay_near_the_model(model_type: str, option: str, auto: str) -> None:
+    """Layers in eight bits of our own, and those of torch.ao."""
+    model = model_of(model_type, option, auto)
+    batch = batch_of(model)
+    with torch.no_grad():
+        wanted = outputs_of(model, batch)
+        own = copy.deepcopy(model)
+        for name, layer in [(name, one) for name, one in own.named_modules() if type(one) is nn.Linear]:
+            own.set_submodule(name, Quantised(layer))
+        theirs = torch.ao.quantization.quantize_dynamic(copy.deepcopy(model), dtype=torch.qint8)
+        for quantised in (own, theirs):
+            made = outputs_of(quantised, batch)
+            assert 0 < (made - wanted).norm() < 0.2 * wanted.norm()
+
+
+@pytest.mark.parametrize("model_type", ["rnnsearch", "luong"])
+def test_a_decoder_with_attention_in_its_loop_is_one_graph(model_type: str) -> None:
+    model = model_of(model_type, "default", "AutoModelForSeq2SeqLM")
+    batch = batch_of(model) | {"use_cache": False}
+    compiled = torch.compile(model.forward, fullgraph=True, backend="eager")
+    torch.testing.assert_close(compiled(**batch).logits, model(**batch).logits, rtol=0, atol=1e-5)

@@ -109,8 +109,10 @@ class ScalarMix(nn.Module):
         """s, (layers); they sum to 1."""
         return torch.softmax(self.scalars, 0)
 
-    def forward(self, layers: list[Tensor]) -> Tensor:
-        """Layers (..., H), all of one shape -> (..., H)."""
+    def forward(self, layers: list[Tensor] | None) -> Tensor:
+        """Layers (..., H), all of one shape -> (..., H); of None the squared length of w, which a loss may add."""
+        if layers is None:
+            return self.scalars.square().sum()
         weights = self.layer_weights.to(layers[0].dtype)
         mixed = layers[0] * weights[0]
         for layer, weight in zip(layers[1:], weights[1:], strict=True):

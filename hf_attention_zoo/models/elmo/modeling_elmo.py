@@ -371,7 +371,7 @@ class ELMoTaskHead(ELMoPreTrainedModel):
 
     def penalty(self, labels: Tensor, num_items_in_batch: Tensor | int | None) -> Tensor:
         """lambda |w|^2, or the share of it that the labels are of the whole batch's."""
-        penalty = self.config.mix_l2 * sum(mix.scalars.square().sum() for mix in self.model.mixes)
+        penalty = self.config.mix_l2 * sum(mix(None) for mix in self.model.mixes)
         return penalty * label_share(labels, num_items_in_batch)
 
 

@@ -346,6 +346,12 @@ class ShowAttendTellForConditionalGeneration(ShowAttendTellPreTrainedModel, ZooG
         self.register_buffer("reward_baseline", torch.zeros(()))  # b of Eq. 12
         self.post_init()
 
+    @property
+    def device(self) -> torch.device:
+        """Where it computes, also while its weights are elsewhere; buffers are not offloaded."""
+        found = super().device
+        return self.reward_baseline.device if found.type == "meta" else found
+
     @classmethod
     def _supports_default_dynamic_cache(cls) -> bool:
         return False  # the decoder makes its own DecodingState
