@@ -38,8 +38,11 @@ class LayerVectors(nn.Module):
 
 
 @has_twin
-class SteppedLSTM(nn.LSTM):
-    """torch's LSTM; its weights keep their names."""
+class SteppedLSTM(nn.RNNBase):
+    """torch's LSTM, with its arguments and its names of weights (a compiler takes no nn.LSTM into its graph)."""
+
+    def __init__(self, *sizes: int, **options: Any) -> None:
+        super().__init__("LSTM", *sizes, **options)
 
     def forward(self, inputs: Any, state: Any = None, *, biases: Sequence[Tensor] = (), **step: Any) -> Any:
         """Whole sequences as torch has them, or one step.
@@ -55,7 +58,7 @@ class SteppedLSTM(nn.LSTM):
         """
         if step:
             return self.step(inputs, state, biases, **step)
-        return self.one_bias(inputs, state, biases) if biases else super().forward(inputs, state)
+        return self.sequences(inputs, state, biases)
 
     def step(
         self, inputs: Tensor, state: State, biases: Sequence[Tensor], more: Tensor | None, peepholes: Sequence[Tensor]
@@ -79,13 +82,16 @@ class SteppedLSTM(nn.LSTM):
             return getattr(self, f"bias_ih_l{layer}") + getattr(self, f"bias_hh_l{layer}")
         return biases[layer] if biases else None
 
-    def one_bias(self, inputs: Any, state: tuple[Tensor, Tensor] | None, biases: Sequence[Tensor]) -> Any:
-        """torch's module has two biases a gate or none; the function behind it takes any: our one and a zero."""
+    def sequences(self, inputs: Any, state: tuple[Tensor, Tensor] | None, biases: Sequence[Tensor]) -> Any:
+        """Whole sequences; the function behind torch's module has two biases a gate or none: our one and a zero."""
         weights: list[Tensor] = []
-        for k, bias in enumerate(biases):
+        for k in range(self.num_layers):
             weights += [getattr(self, f"weight_ih_l{k}"), getattr(self, f"weight_hh_l{k}")]
-            weights += [bias, torch.zeros_like(bias)]
-        settings = (True, self.num_layers, self.dropout, self.training, False)
+            if self.bias:
+                weights += [getattr(self, f"bias_ih_l{k}"), getattr(self, f"bias_hh_l{k}")]
+            elif biases:
+                weights += [biases[k], torch.zeros_like(biases[k])]
+        settings = (self.bias or bool(biases), self.num_layers, self.dropout, self.training, False)
         packed = isinstance(inputs, PackedSequence)
         values = inputs.data if packed else inputs
         if state is None:

@@ -269,6 +269,7 @@ def test_quantised_linear_layers_stay_near_the_model(model_type: str, option: st
             assert 0 < (made - wanted).norm() < 0.2 * wanted.norm()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model_type", ["rnnsearch", "luong"])
 def test_a_decoder_with_attention_in_its_loop_is_one_graph(model_type: str) -> None:
     model = model_of(model_type, "default", "AutoModelForSeq2SeqLM")
