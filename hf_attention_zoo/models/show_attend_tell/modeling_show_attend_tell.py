@@ -240,13 +240,12 @@ class ShowAttendTellDecoder(ShowAttendTellPreTrainedModel):
         check_rows(words.shape[0], sources, state["hidden"].shape[0])
         expected = choose_expected(self.config, self.training, words.shape[0], words.device)
         tape = WeightTape.start(self.unit.recurrent_weight, source.values)
-        unit, attend = self.unit.in_loop(tape), self.attention.in_loop(source, tape)
+        unit, attend = self.unit.in_loop(tape), self.attention.in_loop(source, tape)  # themselves, or their twins
         inputs = words if unit is self.unit else project_inputs(self.unit, words)  # of the twin: W x + b, all at once
 
         def step(inputs: tuple[Tensor, ...], state: State) -> tuple[dict[str, Tensor], State]:
             previous = state["hidden"]
-            query = previous.view(sources, -1, previous.shape[-1])
-            context, alignment = attend(query, source)  # sum_i alpha_ti a_i, (B, K, D), alpha_t, (B, K, L), Eq. 5, 13
+            context, alignment = attend(previous.view(sources, -1, previous.shape[-1]), source)  # Eq. 13, 5, (B, K, .)
             made = {"alignment": alignment.flatten(0, 1)}
             if expected is not None:
                 where = self.look(alignment, expected.view(sources, -1))
@@ -254,8 +253,7 @@ class ShowAttendTellDecoder(ShowAttendTellPreTrainedModel):
             context = context.flatten(0, 1)  # (N, D)
             if self.context_gate is not None:
                 beta = torch.sigmoid(self.context_gate(previous))  # (N, 1)
-                context = beta.to(context.dtype) * context
-                made["gate"] = beta
+                context, made["gate"] = beta.to(context.dtype) * context, beta
             hidden, cell = unit(inputs[0], context, previous, state["cell"])  # Eq. 1-3
             return made | {"hidden": hidden, "context": context}, {"hidden": hidden, "cell": cell}
 
@@ -348,9 +346,7 @@ class ShowAttendTellForConditionalGeneration(ShowAttendTellPreTrainedModel, ZooG
 
     @property
     def device(self) -> torch.device:
-        """Where it computes, also while its weights are elsewhere; buffers are not offloaded."""
-        found = super().device
-        return self.reward_baseline.device if found.type == "meta" else found
+        return self.reward_baseline.device  # buffers stay where it computes while weights are offloaded
 
     @classmethod
     def _supports_default_dynamic_cache(cls) -> bool:
