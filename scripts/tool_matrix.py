@@ -1,0 +1,223 @@
+"""Runs the tools around models on a tiny model of each architecture and writes what each did to `docs/tools.md`.
+
+    python scripts/tool_matrix.py [--check]
+
+A cell says `equal` (within 1e-4 of the model alone, on rows of other lengths than the tool saw first), `close` with
+the largest difference for tools that compute in fewer digits, or `refused` with the reason. `differs` is a fault: with
+`--check` nothing is written and the exit status is 1 if there is one, or if the page is not what was measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import pickle
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "models")]  # tiny models and batches
+
+from every_head import EVERY_HEAD, RegisteredHead  # noqa: E402
+
+from hf_attention_zoo import list_architectures  # noqa: E402
+
+PAGE = ROOT / "docs" / "tools.md"
+TOLERANCE = 1e-4
+FEWER_DIGITS = 0.2  # of the largest value: what eight bits may change in a tiny model
+Batch = dict[str, Tensor]
+INTRODUCTION = """# Every architecture under every tool
+
+Written by `python scripts/tool_matrix.py` from what it measured on a tiny model of each architecture, with rows of
+several lengths; the batch that is compared has other words and other lengths than the one that a graph was made from.
+*equal*: the same logits within 1e-4. *close*: within a fifth of the largest logit, where a tool computes in fewer
+digits. *refused*: an error, given below. Nothing differs silently.
+"""
+
+
+def head_of(model_type: str) -> RegisteredHead:
+    """The head that stands for an architecture: the first that writes or classifies."""
+    passed = ("AutoModel", "AutoModelForPreTraining")
+    return next(head for head in EVERY_HEAD if head.model_type == model_type and head.auto not in passed)
+
+
+def first_and_second(head: RegisteredHead) -> tuple[Batch, Batch]:
+    """Two batches of one shape, with other words and other lengths."""
+    return head.batch((5, 3), seed=0), head.batch((4, 5), seed=1)
+
+
+def run(model: Any, batch: Batch) -> Tensor:
+    """The logits of a batch, without gradients; of models that give some at every word they read, those at words."""
+    with torch.no_grad():
+        outputs = model(**batch)
+    logits = (outputs if isinstance(outputs, dict) else dict(outputs))["logits"].float()
+    mask = batch.get("attention_mask")
+    if "decoder_input_ids" not in batch and mask is not None and logits.ndim == 3 and mask.shape == logits.shape[:2]:
+        return logits[mask.bool()]
+    return logits
+
+
+def auto_classes(head: RegisteredHead, model: Any) -> Any:
+    """Saved, and loaded through the Auto class."""
+    import transformers
+
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        return getattr(transformers, head.auto).from_pretrained(folder).eval()
+
+
+def sharding(head: RegisteredHead, model: Any) -> Any:
+    """Saved in files of two kilobytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder, max_shard_size="2KB")
+        if not Path(folder, "model.safetensors.index.json").is_file():
+            raise RuntimeError("the shards are one file")
+        return type(model).from_pretrained(folder).eval()
+
+
+def pickling(head: RegisteredHead, model: Any) -> Any:
+    """Through pickle, as processes hand models over."""
+    return pickle.loads(pickle.dumps(model))
+
+
+def lora(head: RegisteredHead, model: Any) -> tuple[Any, Any]:
+    """Random adapters of PEFT on all linear layers, merged: compared with the same adapters unmerged."""
+    from peft import LoraConfig, get_peft_model
+
+    adapted = get_peft_model(model, LoraConfig(target_modules="all-linear", r=2, init_lora_weights=False)).eval()
+    unmerged = copy.deepcopy(adapted)
+    if torch.allclose(run(unmerged, head.batch()), run(head.model(), head.batch())):
+        raise RuntimeError("adapters change nothing")
+    return unmerged, adapted.merge_and_unload()
+
+
+def torch_ao(head: RegisteredHead, model: Any) -> Any:
+    """Linear layers in eight bits by `torch.ao.quantization.quantize_dynamic`."""
+    return torch.ao.quantization.quantize_dynamic(model, {nn.Linear}, dtype=torch.qint8)
+
+
+def bfloat16(head: RegisteredHead, model: Any) -> Any:
+    """All of the model in bfloat16."""
+    return model.bfloat16()
+
+
+def cpu_offload(head: RegisteredHead, model: Any) -> Any:
+    """Weights fetched for each layer by `accelerate.cpu_offload`."""
+    from accelerate import cpu_offload
+
+    return cpu_offload(model, execution_device=torch.device("cpu"))
+
+
+def traced(head: RegisteredHead, model: Any) -> Any:
+    """`torch.jit.trace` with the first batch."""
+    given = {name: tensor for name, tensor in first_and_second(head)[0].items() if name not in LABELS}
+    program = torch.jit.trace(model, example_kwarg_inputs=given, strict=False, check_trace=False)
+    return lambda **batch: program(**{name: batch[name] for name in given})
+
+
+def exported(head: RegisteredHead, model: Any) -> Any:
+    """`torch.export` with the first batch."""
+    given = {name: tensor for name, tensor in first_and_second(head)[0].items() if name not in LABELS}
+    program = torch.export.export(model, (), given, strict=False).module()
+    return lambda **batch: program(**{name: batch[name] for name in given})
+
+
+def compiled(head: RegisteredHead, model: Any) -> Any:
+    """Graphs of `torch.compile`, run as they are."""
+    return torch.compile(model, backend="eager")
+
+
+LABELS = ("start_positions", "end_positions", "next_sentence_label")
+TOOLS: dict[str, Callable[[RegisteredHead, Any], Any]] = {
+    "Auto classes": auto_classes,
+    "pickle": pickling,
+    "shards": sharding,
+    "bfloat16": bfloat16,
+    "LoRA, merged": lora,
+    "torch.ao int8": torch_ao,
+    "cpu_offload": cpu_offload,
+    "jit.trace": traced,
+    "torch.export": exported,
+    "torch.compile": compiled,
+}
+ROUGH = ("bfloat16", "torch.ao int8")
+
+
+def cell(head: RegisteredHead, tool: str) -> str:
+    """What a tool does to a model of this head."""
+    first, second = first_and_second(head)
+    model = head.model()
+    wanted = [run(model, first), run(model, second)]
+    try:
+        made = TOOLS[tool](head, copy.deepcopy(model))
+        if isinstance(made, tuple):
+            wanted, made = [run(made[0], first), run(made[0], second)], made[1]
+        if tool == "bfloat16":
+            first, second = (in_bfloat16(batch) for batch in (first, second))
+        found = [run(made, first), run(made, second)]
+    except Exception as error:  # whatever is raised is said, and not silent: that is what the page is about
+        said = (str(error).strip() or type(error).__name__).splitlines()[0].replace("|", "/")
+        return f"refused: {said}"
+    off = max((a - b).abs().max().item() for a, b in zip(found, wanted, strict=True))
+    scale = max(tensor.abs().max().item() for tensor in wanted)
+    if off <= TOLERANCE:
+        return "equal"
+    return "close" if tool in ROUGH and off <= FEWER_DIGITS * scale else f"differs by {off:.2g}"
+
+
+def in_bfloat16(batch: Batch) -> Batch:
+    """The batch, its numbers that are no ids in bfloat16."""
+    return {name: tensor.bfloat16() if tensor.is_floating_point() else tensor for name, tensor in batch.items()}
+
+
+def measured() -> dict[str, dict[str, str]]:
+    """Architecture -> tool -> what it did."""
+    rows = [row.model_type for row in list_architectures()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {name: {tool: cell(head_of(name), tool) for tool in TOOLS} for name in rows}
+
+
+def page(cells: dict[str, dict[str, str]]) -> str:
+    """The page: the table, then the reasons of what is refused."""
+    reasons: dict[str, list[str]] = {}
+    lines = [INTRODUCTION, "| | " + " | ".join(TOOLS) + " |", "|---" * (len(TOOLS) + 1) + "|"]
+    for name, row in cells.items():
+        shown = []
+        for tool, said in row.items():
+            if said.startswith("refused"):
+                reasons.setdefault(f"{tool}: {said.removeprefix('refused: ')}", []).append(f"`{name}`")
+            shown.append(said.split(":")[0])
+        lines.append(f"| `{name}` | " + " | ".join(shown) + " |")
+    lines += ["", "## What each tool is", ""]
+    lines += [f"- **{tool}**: {(function.__doc__ or '').strip()}" for tool, function in TOOLS.items()]
+    lines += ["", "## Why something is refused", ""]
+    lines += [f"- {', '.join(names)}, {reason}" for reason, names in reasons.items()]
+    return "\n".join([*lines, ""])
+
+
+def main() -> int:
+    """Measure, and write the page or compare it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    cells = measured()
+    faults = [
+        f"{name}, {tool}: {said}" for name, row in cells.items() for tool, said in row.items() if "differs" in said
+    ]
+    print("\n".join(faults) or "no silent difference")
+    if options.check:
+        return int(bool(faults) or PAGE.read_text(encoding="utf-8") != page(cells))
+    PAGE.write_text(page(cells), encoding="utf-8")
+    return int(bool(faults))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
