@@ -62,10 +62,12 @@ class WeightTape:
 
     @classmethod
     def start(cls, *tensors: Tensor) -> WeightTape | None:
-        """A tape if gradients are being recorded for any of `tensors`, else None (inference, compiling, frozen)."""
-        wanted = any(tensor.requires_grad for tensor in tensors)
-        recording = torch.is_grad_enabled() and wanted and not is_recorded()
-        return cls() if recording else None
+        """A tape where gradients may be recorded, else None (inference, compiling).
+
+        Frozen `tensors` have one, too: what they are multiplied with may come from a layer that learns, such as an
+        adapter, and what is done in place without a tape would be lost to autograd.
+        """
+        return cls() if torch.is_grad_enabled() and not is_recorded() else None
 
     def open(self, tensor: Tensor, rule: Callable[[], LoopGradient] = MatrixGradient) -> Tensor:
         """The tensor as the loop must use it, in the dtype of an autocast region; `rule` says how gradients add up."""

@@ -28,10 +28,6 @@ TIED = {
     "transformer2017": {},
 }
 
-# Their decoders read weights of layers without calling them, so that adapters are not seen before they are merged.
-PASSED_OVER = ("rnnsearch", "luong", "show_attend_tell", "self_attentive")
-CALLED = [head for head in EVERY_HEAD if head.model_type not in PASSED_OVER]
-
 
 def adapted(model: Any, targets: Any, **options: Any) -> Any:
     """The model with adapters that change what it computes."""
@@ -66,12 +62,12 @@ def check_whole_life(head: RegisteredHead, targets: Any, folder: Path, **changes
     assert loss_of(again, head) == pytest.approx(loss, abs=1e-5)
 
 
-@pytest.mark.parametrize("head", CALLED, ids=str)
+@pytest.mark.parametrize("head", EVERY_HEAD, ids=str)
 def test_the_recommended_layers_are_adapted(head: RegisteredHead, tmp_path: Path) -> None:
     check_whole_life(head, [*get_architecture(head.model_type).adapter_targets], tmp_path)
 
 
-FIRST_HEADS = {head.model_type: head for head in reversed(CALLED)}  # its first one for each architecture
+FIRST_HEADS = {head.model_type: head for head in reversed(EVERY_HEAD)}  # its first one for each architecture
 
 
 @pytest.mark.parametrize("head", [head for name, head in FIRST_HEADS.items() if name != "seq2seq_lstm"], ids=str)
@@ -85,7 +81,7 @@ def test_a_model_of_matrices_alone_has_no_linear_layer_to_adapt() -> None:
         adapted(RegisteredHead("seq2seq_lstm", "AutoModelForSeq2SeqLM").model(), "all-linear")
 
 
-@pytest.mark.parametrize("model_type", [name for name in TIED if name not in ("seq2seq_lstm", *PASSED_OVER)])
+@pytest.mark.parametrize("model_type", [name for name in TIED if name != "seq2seq_lstm"])
 def test_a_tied_output_layer_is_still_there_after_merging_and_saving(model_type: str, tmp_path: Path) -> None:
     (head,) = [one for one in EVERY_HEAD if one.model_type == model_type]
     changes = {"tie_word_embeddings": True, **TIED[model_type]}
