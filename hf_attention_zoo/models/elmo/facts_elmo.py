@@ -48,13 +48,12 @@ def _results(table: str, rows: list[tuple[str, str, str, float]]) -> list[dict[s
     ]
 
 
-# Of the version of the paper that could be read; the final one gives 85.8 for SQuAD.
 REPORTED_RESULTS: list[dict[str, Any]] = [
     *_results(
         "Table 1",
         [
             ("SQuAD", "F1", "baseline", 81.1),
-            ("SQuAD", "F1", "baseline with ELMo", 85.3),
+            ("SQuAD", "F1", "baseline with ELMo", 85.8),
             ("SNLI", "accuracy", "baseline", 88.0),
             ("SNLI", "accuracy", "baseline with ELMo", 88.7),
             ("OntoNotes semantic roles", "F1", "baseline", 81.4),

@@ -70,10 +70,10 @@ REPORTED_RESULTS: list[dict[str, Any]] = [
             ("GLUE", "average", 72.8),
         ],
     ),
-    *_results("Table 5", [("nine tasks", "average", 74.7)]),
-    *_results("Table 5", [("nine tasks", "average", 59.9)], "without pre-training"),
-    *_results("Table 5", [("nine tasks", "average", 75.0)], "without the auxiliary loss"),
-    *_results("Table 5", [("nine tasks", "average", 69.1)], "LSTM of 2048 units, with the auxiliary loss"),
+    *_results("Table 5", [("eight tasks", "average", 74.7)]),
+    *_results("Table 5", [("eight tasks", "average", 59.9)], "without pre-training"),
+    *_results("Table 5", [("eight tasks", "average", 75.0)], "without the auxiliary loss"),
+    *_results("Table 5", [("eight tasks", "average", 69.1)], "LSTM of 2048 units, with the auxiliary loss"),
     *_results("Section 4.1", [("BooksCorpus", "perplexity of tokens", 18.4)]),
 ]
 

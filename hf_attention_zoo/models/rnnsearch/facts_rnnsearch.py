@@ -46,7 +46,6 @@ REPORTED_RESULTS: list[dict[str, Any]] = [
         ("RNNencdec-50", 17.82),
         ("RNNsearch-50", 26.75),
         ("RNNsearch-50, trained until the development score stopped improving", 28.45),
-        ("Moses, with additional monolingual text", 33.30),
     )
 ]
 

@@ -43,7 +43,6 @@ REPORTED_RESULTS: list[dict[str, Any]] = [
             ("ensemble of 2 reversed LSTMs, beam 12", 33.27),
             ("ensemble of 5 reversed LSTMs, beam 2", 34.50),
             ("ensemble of 5 reversed LSTMs, beam 12", 34.81),
-            ("phrase-based baseline", 33.30),
         )
     ),
     *(
