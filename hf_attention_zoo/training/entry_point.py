@@ -77,6 +77,12 @@ def run_task(
     """
     args, row = plan.training, get_architecture(plan.model.architecture)
     tell = say if args.process_index == 0 else lambda text: None
+    if args.push_to_hub:
+        raise ValueError(
+            "--push_to_hub would send the folder while it is written, with what only this machine should know; leave "
+            f"it out and send the finished folder with `attention-zoo publish {args.output_dir} OWNER/NAME`, which "
+            "searches it first"
+        )
     check_trackers(args.report_to)
     check_plan(plan, row)
     folder = Path(args.output_dir)
@@ -286,8 +292,6 @@ def _save(trainer: ZooTrainer, run: RunInFolder) -> None:
     if trainer.args.should_save:
         (made / ARGUMENTS).unlink(missing_ok=True)
         run.place_final(made)
-    if trainer.args.push_to_hub:
-        trainer.push_to_hub(commit_message="Model save", revision=trainer.args.hub_revision)
 
 
 def run_and_report(plan: RunPlan, task: TrainingTask) -> int:

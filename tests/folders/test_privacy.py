@@ -170,3 +170,11 @@ def saved_copy(saved_folder: Path, tmp_path: Path) -> Any:
     for path in saved_folder.iterdir():
         (copy / path.name).write_bytes(path.read_bytes())
     return copy
+
+
+def test_a_run_sends_nothing_by_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from hf_attention_zoo.cli.command import main
+
+    flags = ["--dataset", "translation_emoji_names", "--output_dir", str(tmp_path / "run"), "--use_cpu", "True"]
+    assert main(["train", "rnnsearch", "--recipe", "none", *flags, "--push_to_hub", "True"]) == 2
+    assert "attention-zoo publish" in capsys.readouterr().err and not (tmp_path / "run").exists()
