@@ -284,8 +284,9 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         (root / "tags" / f"{split}.jsonl").write_text("\n".join(map(json.dumps, tagged)) + "\n")
         documents = read_documents("lm_debian", split="validation" if split == "train" else "test", limit=8)
         (root / "text" / f"{split}.txt").write_text("\n\n".join("\n".join(one) for one in documents) + "\n")
-    for whole, alone, ending in (("pairs", "lonely", "jsonl"), ("text", "lonely_text", "txt")):
-        (root / alone / f"train.{ending}").write_text((root / whole / f"train.{ending}").read_text())
+    for split in ("train", "test"):  # rows for training alone are parted, these lack validation
+        (root / "lonely" / f"{split}.jsonl").write_text((root / "pairs" / f"{split}.jsonl").read_text())
+    (root / "lonely_text" / "train.txt").write_text((root / "text" / "train.txt").read_text())
     (root / "words").write_text("Haus\thouse\n")
     (root / "vectors.txt").write_text("".join(f"{word} {' '.join(['0.1'] * 8)}\n" for word in ("ba", "da", "good")))
     named = {name.upper(): str(root / name) for name in ("pairs", "lonely", "labels", "tags", "text", "lonely_text")}

@@ -10,7 +10,7 @@ from typing import Any
 
 from hf_attention_zoo.registry import list_architectures
 
-WEIGHTS = ("*.safetensors",)
+WEIGHTS = ("model*.safetensors", "adapter_model*.safetensors")
 TOKENIZERS = ("tokenizer.json", "target_tokenizer.json")
 JSON_FILES = (
     "config.json",

@@ -181,7 +181,10 @@ BAD_FILES = {
         (b"the 0.5 1.0\n", "its first line has no count"),
         (b"", "its first line has no count"),
         (FASTTEXT_MAGIC + struct.pack("<i", 12) + bytes(20), "is cut off"),
-        (FASTTEXT_MAGIC + struct.pack("<i12idiiiqq", 12, *[3] * 12, 0.1, 2**30, 2**30, 0, 1, -1), "no fastText model"),
+        (
+            FASTTEXT_MAGIC + struct.pack("<i12idiiiqq", 12, *[3] * 12, 0.1, 2**30, 2**30, 0, 1, -1),
+            "no whole fastText model",
+        ),
     ],
     "v.bin.gz": [
         (gzip.compress(binary([b"film"], count=10**9)), "ends within word 2 of 1,000,000,000"),

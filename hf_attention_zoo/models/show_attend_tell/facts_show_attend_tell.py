@@ -174,6 +174,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         eval_strategy="no",
         save_strategy="no",
         load_best_model_at_end=False,
+        metric_for_best_model=None,
     ),
     "small-hard": _small("as small, with hard attention", {"attention": "hard", "coverage_weight": 0.0}, {}, 20),
 }
