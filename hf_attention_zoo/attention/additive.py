@@ -20,7 +20,7 @@ def additive_scores(query: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
 
 @has_twin
 class AdditiveAttention(Attention):
-    """score(s, h) = v^T tanh(W_a s + U_a h + b).
+    """score(s, h) = v^T tanh(W_a s + U_a h + b), b with `bias` alone: the paper leaves biases out.
 
     Args:
         query_size: Q, the size of the decoder state s.

@@ -12,7 +12,7 @@ from hf_attention_zoo.loops.may_run import has_twin
 
 @has_twin
 class RegionAttention(AdditiveAttention):
-    """e_i = u^T tanh(P_i + W_d h) + c, where P = W_c a + b goes through tanh(W_k P + b_k) for k = 1 .. layers - 1.
+    """e_i = u^T tanh(P_i + W_d h) (+ c), where P = W_c a + b goes through tanh(W_k P + b_k) for k = 1 .. layers - 1.
 
     The further layers act on the regions alone, before the state is added: P is computed once per image. The hidden
     size is that of a region, as in the paper. c shifts all scores of a step alike and the softmax takes it out again,

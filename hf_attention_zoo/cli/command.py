@@ -12,7 +12,10 @@ from hf_attention_zoo.cli.failures import USER_ERROR, exit_code
 # name -> (module with main(argv) -> exit code, one line of help)
 COMMANDS: dict[str, tuple[str, str]] = {
     "quickstart": ("hf_attention_zoo.cli.quickstart", "train, score, save, reload, translate and draw, in minutes"),
-    "train": ("hf_attention_zoo.tasks.train", "train an architecture on pairs, labels, tags, questions"),
+    "train": (
+        "hf_attention_zoo.tasks.train",
+        "train an architecture on pairs, labels, tags, questions, choices or captions",
+    ),
     "pretrain": ("hf_attention_zoo.tasks.running_text.command", "pre-train an architecture on raw text"),
     "average": ("hf_attention_zoo.training.checkpoint_averaging", "average the weights of a run's last checkpoints"),
     "evaluate": ("hf_attention_zoo.tasks.evaluate", "score a saved model on a split"),

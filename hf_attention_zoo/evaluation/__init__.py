@@ -1,1 +1,1 @@
-"""Metrics and scoring."""
+"""What every evaluation does around its scores: flags, files, remembered data."""

@@ -52,19 +52,11 @@ from hf_attention_zoo.hub.checkpoint_facts import Checkpoint, dataset_name
 from hf_attention_zoo.hub.language_codes import language_name
 from hf_attention_zoo.whole_files import whole_file
 
-"""Auto class -> the Hub's tag for what a model of this class does."""
-
-
 SENTENCES_FILE = "sentences.png"
 SENTENCES = (
     "Held-out sentences as points: the model keeps one vector of each, drawn in the plane of their first two "
     "principal components (`attention-zoo sentence-vectors`)."
 )
-
-"""Identifiers that the Hub knows. Any other licence is written as `other` with its name beside it."""
-
-"""What weight files hold beside parameters: statistics that training keeps and no gradient reaches."""
-
 
 EXAMPLES = {
     "de": "Klicken Sie auf die Schaltfläche.",

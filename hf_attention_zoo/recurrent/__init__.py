@@ -1,1 +1,1 @@
-"""Cells, pad-proof encoders, the decoder loop and the decoding state."""
+"""Cells and pad-proof encoders, as the formula."""

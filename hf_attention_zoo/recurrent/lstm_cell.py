@@ -6,7 +6,8 @@ g (candidate), o (output).
     c' = sigmoid(f) c + sigmoid(i) tanh(g)
     h' = sigmoid(o) tanh(c')
 
-With peepholes (Graves 2013) the input and forget gates also see p_i c and p_f c, the output gate p_o c'.
+The sums W x + U h + b stand in `stepped_lstm.py` and `context_lstm.py`. With peepholes (Graves 2013) the input and
+forget gates also see p_i c and p_f c, the output gate p_o c'.
 """
 
 from __future__ import annotations

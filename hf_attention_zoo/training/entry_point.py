@@ -112,14 +112,13 @@ def run_task(
             check_weights_fit(model, start.checkpoint)
         with args.main_process_first(desc="encoding the texts"):
             data = task.encode(train_rows, validation_rows, tokenizer)
-        if data.dropped:
-            tell(f"left out {data.dropped:,} {task.rows_said} with too many tokens")
-
         stop = StopOnRequest()
         extra = [stop, *callbacks]
         if args.early_stopping_patience is not None:
             extra.append(PatienceOverParts(args.early_stopping_patience, args.early_stopping_threshold))
         trainer = task.trainer(model, data, tokenizer, extra)
+        if data.dropped:  # of captions it is known now
+            tell(f"left out {data.dropped:,} {task.rows_said} with too many tokens")
         if quiet:
             trainer.remove_callback(PrinterCallback)
             trainer.remove_callback(ProgressCallback)

@@ -181,7 +181,7 @@ class RNNsearchDecoder(RNNsearchPreTrainedModel):
 
         def step_paper(inputs: tuple[Tensor, ...], state: State) -> tuple[dict[str, Tensor], State]:
             previous = state["hidden"]
-            context, alignment = attend(by_source(previous), mixed)  # c_i, alpha_i of Eq. 5-6 with s_{i-1}
+            context, alignment = attend(by_source(previous), mixed)  # c_i (or C c_i), alpha_i of Eq. 5-6 with s_{i-1}
             hidden = unit(inputs[0], previous, context.flatten(0, 1))  # s_i
             speaks = hidden if timing == "paper" else previous  # the appendix lets s_{i-1} speak
             return {"state": speaks, "alignment": alignment.flatten(0, 1)}, {"hidden": hidden}

@@ -137,7 +137,8 @@ def initialise_captioner_(module: nn.Module, std: float) -> None:
     """Fill the parameters that a module of the captioner has itself; those that were loaded stay as they are.
 
     Square matrices become random orthogonal, the others N(0, std^2), biases 0; the four blocks of a gate's matrix
-    count one by one, and W_c of attention is never square. Convolutions start as rectifiers want it (He et al. 2015).
+    count one by one, and W_c of attention, though square, is N(0, std^2). Convolutions start as rectifiers want it
+    (He et al. 2015).
     """
     if isinstance(module, RegionAttention):  # comes after its children
         init.normal_(module.key_projection.weight, std=std)

@@ -5,12 +5,12 @@ Xu, Ba, Kiros, Cho, Courville, Salakhutdinov, Zemel and Bengio, ICML 2015 (arXiv
     a_1 .. a_L, regions of the picture             Section 3.1.1    ShowAttendTellEncoder, images/
     i, f, o, g, c_t, h_t                           Eq. 1-3          recurrent/context_lstm.py
     e_ti = f_att(a_i, h_{t-1}), alpha_t            Eq. 4-5          attention/region_attention.py
-    z_t = phi({a_i}, {alpha_i})                    Eq. 6            ShowAttendTellDecoder.look
+    z_t = phi({a_i}, {alpha_i})                    Eq. 6            Attention.forward, ShowAttendTellDecoder.look
     h_0, c_0 from the mean of the regions          Section 3.1.2    recurrent/mean_initial_state.py
     p(y_t) = softmax(L_o(E y + L_h h + L_z z))     Eq. 7            recurrent/deep_output.py, lm_head
     s_t, sum_i s_ti a_i                            Eq. 8-9          attention/hard_attention.py
     score function, baseline, entropy              Eq. 10-12        layers_show_attend_tell.penalties
-    sum_i alpha_i a_i                              Eq. 13           ShowAttendTellDecoder.look
+    sum_i alpha_i a_i                              Eq. 13           Attention.forward
     beta_t, sum_i (1 - sum_t alpha_ti)^2           Eq. 14, 4.2.1    ShowAttendTellDecoder, hard_attention.py
 
 Shapes: B pictures, K hypotheses per picture (1 except in generation), N = B K rows, L regions and T words,
@@ -79,7 +79,7 @@ class ShowAttendTellPreTrainedModel(PreTrainedModel):
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        """Square matrices: random orthogonal; the rest N(0, 0.01^2); biases 0. W_c of attention is never square."""
+        """Square matrices but W_c of attention: random orthogonal; the rest N(0, 0.01^2); biases 0."""
         if isinstance(module, ShowAttendTellForConditionalGeneration):
             init.zeros_(module.reward_baseline)
         elif isinstance(module, (nn.GroupNorm, nn.BatchNorm2d)):
@@ -204,10 +204,8 @@ class ShowAttendTellDecoder(ShowAttendTellPreTrainedModel):
         """E y_{t-1} (N, T, m)."""
         return words_after_start(self.embed_tokens(input_ids), input_ids, self.config.decoder_start_token_id)
 
-    def look(self, alignment: Tensor, expected: Tensor | None) -> Tensor:
+    def look(self, alignment: Tensor, expected: Tensor) -> Tensor:
         """The weights of the regions in z_t: alpha itself, or where it is not `expected` a single location (Eq. 8)."""
-        if expected is None:
-            return alignment
         best = not self.training and self.config.hard_evaluation == "argmax"
         chosen = best_locations(alignment) if best else draw_locations(alignment)
         return torch.where(expected.view(*alignment.shape[:2], 1), alignment, chosen)

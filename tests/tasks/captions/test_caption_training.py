@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 from pathlib import Path
 
 import datasets
@@ -195,6 +196,17 @@ def test_pictures_of_a_large_split_are_opened_when_they_are_wanted(grids: Path) 
 def test_settings_that_cannot_work_are_refused(grids: Path, tmp_path: Path, more: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         run_training(parse_run(flags(grids, tmp_path / "run", *more)), say=lambda text: None)
+
+
+def test_captions_that_are_too_long_are_left_out_and_said_once(grids: Path, tmp_path: Path) -> None:
+    folder, said = tmp_path / "longer", []
+    shutil.copytree(grids, folder)
+    file = folder / "train.jsonl"
+    (caption,) = load_captions(str(grids))["train"].captions[0]  # four words, as all of them
+    file.write_text(file.read_text().replace(caption, f"{caption} {caption}", 1))
+    plan = parse_run(flags(folder, tmp_path / "run", "--max_steps", "1", "--max_target_length", "6"))
+    run_training(plan, say=said.append)
+    assert [line for line in said if line.startswith("left out")] == ["left out 1 captions with too many tokens"]
 
 
 def test_rmsprop_is_that_of_graves_written_out() -> None:
