@@ -1,5 +1,6 @@
 """What type checkers see: every public name with its own type, and nothing that is not there."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -53,8 +54,15 @@ get_architecture(1)  # wrong
 
 
 def errors(command: list[str], file: Path) -> dict[int, str]:
-    """Line -> message of what a checker refuses in a file."""
-    done = subprocess.run([sys.executable, "-m", *command, str(file)], capture_output=True, text=True, cwd=file.parent)
+    """Line -> message of what a checker refuses in a file; it is told where the package is, installed to be edited."""
+    source = str(Path(hf_attention_zoo.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-m", *command, str(file)],
+        capture_output=True,
+        text=True,
+        cwd=file.parent,
+        env={**os.environ, "MYPYPATH": source, "PYTHONPATH": source},
+    )
     assert done.returncode in (0, 1), done.stdout + done.stderr
     found = {}
     for line in done.stdout.splitlines():
