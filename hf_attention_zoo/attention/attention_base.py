@@ -46,20 +46,28 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     return weights.to(scores.dtype)
 
 
-class Attention(nn.Module):
-    """alignment = softmax over real positions of score(query, keys); context = sum of alignment times values."""
+class SourceAttention(nn.Module):
+    """Anything that looks at a source that it made ready before; what its steps are given besides is its own."""
 
     def project_keys(self, values: Tensor) -> Tensor:
         """(B, S, M) -> (B, S, A). Called once per source, outside every loop."""
         return values
 
-    def score(self, query: Tensor, keys: Tensor) -> Tensor:
-        """(B, N, Q), (B, S, A) -> (B, N, S). Each mechanism defines its own."""
-        raise TypeError(f"{type(self).__name__} defines no score; subclass Attention and write score(query, keys)")
-
     def prepare(self, values: Tensor, mask: Tensor) -> AttendedSource:
         """Project the keys of a source: (B, S, M) vectors and a (B, S) mask that is non-zero at real positions."""
         return AttendedSource(values, self.project_keys(values), mask.bool())
+
+    def in_loop(self, source: AttendedSource, tape: WeightTape | None) -> Callable[..., tuple[Tensor, Tensor]]:
+        """What the steps of a loop over this source call in place of the module, in the same way: a twin, if any."""
+        return self
+
+
+class Attention(SourceAttention):
+    """alignment = softmax over real positions of score(query, keys); context = sum of alignment times values."""
+
+    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+        """(B, N, Q), (B, S, A) -> (B, N, S). Each mechanism defines its own."""
+        raise TypeError(f"{type(self).__name__} defines no score; subclass Attention and write score(query, keys)")
 
     def forward(
         self, query: Tensor, source: AttendedSource, mask: Tensor | None = None, factor: Tensor | None = None
@@ -75,7 +83,3 @@ class Attention(nn.Module):
         if factor is not None:
             alignment = alignment * factor.to(alignment.dtype)
         return torch.bmm(alignment.to(source.values.dtype), source.values), alignment  # (B, N, M)
-
-    def in_loop(self, source: AttendedSource, tape: WeightTape | None) -> Callable[..., tuple[Tensor, Tensor]]:
-        """What the steps of a loop over this source call in place of the module, in the same way: a twin, if any."""
-        return self

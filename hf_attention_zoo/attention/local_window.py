@@ -18,7 +18,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from hf_attention_zoo.attention.attention_base import AttendedSource, Attention
+from hf_attention_zoo.attention.attention_base import AttendedSource, Attention, SourceAttention
 from hf_attention_zoo.attention.location import source_positions
 from hf_attention_zoo.loops.weight_tape import WeightTape
 
@@ -31,7 +31,7 @@ class PositionedSource(AttendedSource):
     lengths: Tensor
 
 
-class MonotonicLocalAttention(Attention):
+class MonotonicLocalAttention(SourceAttention):
     """local-m: any content-based `mechanism` through a window of 2 `half_width` + 1 positions that moves with t."""
 
     def __init__(self, mechanism: Attention, half_width: int) -> None:
@@ -69,7 +69,7 @@ class MonotonicLocalAttention(Attention):
         attend = self.mechanism if attend is None else attend
         return attend(query, source, window, self.fading(positions - centre))
 
-    def in_loop(self, source: PositionedSource, tape: WeightTape | None) -> Callable[..., tuple[Tensor, Tensor]]:
+    def in_loop(self, source: AttendedSource, tape: WeightTape | None) -> Callable[..., tuple[Tensor, Tensor]]:
         return partial(self, attend=self.mechanism.in_loop(source, tape))
 
 

@@ -46,13 +46,13 @@ class Packing:
             index = mask.flatten().nonzero()[:, 0]
             if not 0 < index.numel() <= (1 - LEAST_SHARE) * mask.numel():
                 return None
-            return cls(index, *mask.shape)
+            return cls(index, mask.shape[0], mask.shape[1])
         mask = mask.bool()
         counts, order = mask.sum(1).sort()
         row, column = mask[order].nonzero(as_tuple=True)
         if not 0 < row.numel() <= (1 - LEAST_SHARE) * mask.numel():
             return None
-        return cls(order[row] * mask.shape[1] + column, *mask.shape, counts)
+        return cls(order[row] * mask.shape[1] + column, mask.shape[0], mask.shape[1], counts)
 
     @cached_property
     def blocks(self) -> list[tuple[int, int]]:

@@ -55,6 +55,8 @@ class Positions(nn.Module):
         super().__init__()
         self.kind, self.size, self.max_length, self.offset = kind, size, max_length, offset
         if kind == "learned":
+            if max_length is None:
+                raise ValueError("a learned table needs its number of rows; give max_length")
             self.table = nn.Embedding(max_length + offset, size)
 
     def forward(self, length: int, first: int | Tensor = 0, *, device: Any, dtype: torch.dtype) -> Tensor:
@@ -65,9 +67,10 @@ class Positions(nn.Module):
         """
         if self.kind != "learned":
             return sinusoids(length, self.size, self.kind, first + self.offset, device).to(dtype)
-        if not torch.compiler.is_compiling() and int(first) + length > self.max_length:
+        most = self.max_length
+        if most is not None and not torch.compiler.is_compiling() and int(first) + length > most:
             raise ValueError(
-                f"{int(first) + length} positions were asked for, but the learned table has {self.max_length} "
+                f"{int(first) + length} positions were asked for, but the learned table has {most} "
                 "(max_position_embeddings); cut the text, or use a model with position_encoding='sinusoidal', which "
                 "has no limit"
             )

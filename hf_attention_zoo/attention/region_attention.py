@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from hf_attention_zoo.attention.additive import AdditiveAttention
-from hf_attention_zoo.attention.attention_base import AttendedSource, Attention
+from hf_attention_zoo.attention.attention_base import AttendedSource, SourceAttention
 from hf_attention_zoo.loops.may_run import has_twin
 
 
@@ -36,10 +36,10 @@ class RegionAttention(AdditiveAttention):
         return keys
 
 
-class MeanAttention(Attention):
+class MeanAttention(SourceAttention):
     """No attention, for comparison: every real region has the same weight at every step."""
 
-    def forward(self, query: Tensor, source: AttendedSource, *_: None) -> tuple[Tensor, Tensor]:
+    def forward(self, query: Tensor, source: AttendedSource) -> tuple[Tensor, Tensor]:
         """(B, N, Q), whose numbers say nothing -> mean (B, N, M) and equal weights (B, N, S)."""
         weights = source.mask[:, None].to(source.values.dtype).expand(-1, query.shape[1], -1)
         weights = weights / weights.sum(-1, keepdim=True).clamp(min=1)

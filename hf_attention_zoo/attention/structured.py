@@ -15,10 +15,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from hf_attention_zoo.attention.attention_base import AttendedSource, Attention, masked_softmax
+from hf_attention_zoo.attention.attention_base import AttendedSource, SourceAttention, masked_softmax
 
 
-class StructuredSelfAttention(Attention):
+class StructuredSelfAttention(SourceAttention):
     """A = softmax(W_s2 tanh(W_s1 H^T)), M = A H: no biases, the rows of W_s2 take the place of queries.
 
     Args:

@@ -112,6 +112,8 @@ class KeyGradient:
                 self.total_so_far.addcmul_(weights, slopes)
 
     def total(self) -> Tensor:
+        if self.total_so_far is None or self.factor is None or self.dtype is None:
+            raise RuntimeError("the gradient of the keys was asked for before any step added to it")
         return (self.total_so_far * self.factor).to(self.dtype)
 
 

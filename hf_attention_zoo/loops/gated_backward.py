@@ -101,6 +101,8 @@ def backward_step(
         grad_reset = grad_inner.mul_(hidden)
         of_candidate = (reset * hidden, inside)
     else:
+        if product is None:
+            raise ValueError("a reset after the product needs U h + b of the step, which `forward_step` gives")
         grad_product = inside * reset
         grad_hidden = plus_product(grad_hidden, grad_product, candidate)
         grad_reset = inside * product
@@ -168,7 +170,7 @@ def forward_run(
     for t in range(projected.shape[1]):
         hidden, product = forward_step(projected[:, t], hidden, gates, candidate, inside, form, opened[:, t])
         states[:, t] = hidden
-        if product is not None:
+        if products is not None and product is not None:
             products[:, t] = product
     return states, products
 
@@ -248,7 +250,9 @@ class GatedSequence(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return *backward_run(grad, *ctx.saved_tensors, ctx.form, ctx.needs_input_grad[2:5]), None
+        start, states, opened, products, gates, candidate = ctx.saved_tensors
+        wanted = ctx.needs_input_grad[2:5]
+        return *backward_run(grad, start, states, opened, products, gates, candidate, ctx.form, wanted), None
 
 
 class GatedLayer(torch.autograd.Function):
@@ -279,9 +283,9 @@ class GatedLayer(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        inputs, input_weight, *run = ctx.saved_tensors
+        inputs, input_weight, start, states, opened, products, gates, candidate = ctx.saved_tensors
         wanted = ctx.needs_input_grad
-        back = backward_run(grad, *run, ctx.form, wanted[4:7])
+        back = backward_run(grad, start, states, opened, products, gates, candidate, ctx.form, wanted[4:7])
         flat = back.projected.flatten(1, 2)  # (D, T B, 3H)
         grad_inputs = torch.bmm(flat, input_weight) if wanted[0] else None
         grad_weight = torch.bmm(flat.mT, inputs) if wanted[1] else None

@@ -7,9 +7,10 @@ once for all steps. Shapes as in `gated_unit`; D units side by side.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from hf_attention_zoo.loops.gated_backward import (
@@ -22,15 +23,18 @@ from hf_attention_zoo.loops.gated_backward import (
 )
 from hf_attention_zoo.loops.weight_tape import WeightTape, in_autocast_dtype
 
+if TYPE_CHECKING:
+    from hf_attention_zoo.recurrent.gated_unit import GatedUnit
+
 WEIGHTS = ("input_weight", "gate_weight", "candidate_weight")
 
 
-def project_inputs(unit: nn.Module, inputs: Tensor) -> Tensor:
+def project_inputs(unit: GatedUnit, inputs: Tensor) -> Tensor:
     """W x + b: (..., I) -> (..., 3H)."""
     return functional.linear(inputs, unit.input_weight, unit.stacked_bias())
 
 
-def project_context(unit: nn.Module, context: Tensor) -> Tensor:
+def project_context(unit: GatedUnit, context: Tensor) -> Tensor:
     """C_z c, C_r c, C c: (..., C) -> (..., 3H).
 
     A context that is a weighted mean of vectors can be projected before the mean is taken: C sum_j a_j h_j =
@@ -39,9 +43,9 @@ def project_context(unit: nn.Module, context: Tensor) -> Tensor:
     return functional.linear(context, unit.context_weight)
 
 
-def with_context(unit: nn.Module, projected: Tensor, context: Tensor | None) -> tuple[Tensor, Tensor | None]:
+def with_context(unit: GatedUnit, projected: Tensor, context: Tensor | None) -> tuple[Tensor, Tensor | None]:
     """W x + b and C c (..., 3H) -> what gates and candidate are given, and what stands inside the reset beside U h."""
-    inside = unit.reset_bias
+    inside: Tensor | None = unit.reset_bias
     if context is None:
         return projected, inside
     if unit.form.reset == "before":
@@ -60,9 +64,9 @@ class GatedLoop:
         tape: of the loop; None where nothing is recorded.
     """
 
-    def __init__(self, unit: nn.Module, tape: WeightTape | None) -> None:
-        weights = (unit.gate_weight, unit.candidate_weight)
-        self.gates, self.candidate = weights if tape is None else (tape.open(weight) for weight in weights)
+    def __init__(self, unit: GatedUnit, tape: WeightTape | None) -> None:
+        self.gates: Tensor = unit.gate_weight if tape is None else tape.open(unit.gate_weight)
+        self.candidate: Tensor = unit.candidate_weight if tape is None else tape.open(unit.candidate_weight)
         self.unit, self.tape = unit, tape
 
     def __call__(self, projected: Tensor, hidden: Tensor, context: Tensor | None = None) -> Tensor:
@@ -78,7 +82,7 @@ class GatedLoop:
 
 
 def read_sequence(
-    unit: nn.Module, inputs: Tensor, hidden: Tensor, context: Tensor | None, known: Tensor | None = None
+    unit: GatedUnit, inputs: Tensor, hidden: Tensor, context: Tensor | None, known: Tensor | None = None
 ) -> Tensor:
     """The twin of `GatedUnit.read`: (B, T, I), h_0 (B, H), c (B, C), or C c (B, 3H) if it is known -> (B, T, H)."""
     if context is not None and known is None:
@@ -95,7 +99,7 @@ def read_sequence(
     return states[0].transpose(0, 1)
 
 
-def read_side_by_side(units: Sequence[nn.Module], inputs: Sequence[Tensor]) -> Tensor:
+def read_side_by_side(units: Sequence[GatedUnit], inputs: Sequence[Tensor]) -> Tensor:
     """The twin of `GatedUnit.read`, from zero, of D units of one size and form that read D sequences at the same time.
 
     Args:
@@ -124,9 +128,10 @@ def read_side_by_side(units: Sequence[nn.Module], inputs: Sequence[Tensor]) -> T
 
 def stacked_rows(biases: Sequence[Tensor | None], dtype: torch.dtype) -> Tensor | None:
     """Biases (K) of D units as (D, 1, K), or None if they have none."""
-    return None if biases[0] is None else torch.stack(list(biases)).unsqueeze(1).to(dtype)
+    given = [bias for bias in biases if bias is not None]
+    return torch.stack(given).unsqueeze(1).to(dtype) if given else None
 
 
-def alike(units: Sequence[nn.Module]) -> bool:
+def alike(units: Sequence[GatedUnit]) -> bool:
     """Whether units may run side by side: one hidden size, reset, update and kind of bias."""
     return len({(unit.hidden_size, unit.form, unit.bias_on, unit.reset_bias is None) for unit in units}) == 1

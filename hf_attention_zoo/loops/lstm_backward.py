@@ -6,14 +6,18 @@ Shapes as there: N rows, H cells.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from hf_attention_zoo.loops.weight_tape import WeightTape
+
+if TYPE_CHECKING:
+    from hf_attention_zoo.recurrent.context_lstm import ContextLSTM
+    from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM
 
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 
@@ -101,6 +105,8 @@ def sum_of_products(before: Tensor | None, *pairs: Tensor) -> Tensor:
             total = torch.addmm(total, inputs, weight.t())
         else:
             total.addmm_(inputs, weight.t())
+    if total is None:
+        raise ValueError("a sum of no products and nothing before has no shape; give one of them")
     return total
 
 
@@ -126,7 +132,7 @@ def lstm_step(
     return hidden.to(gates.dtype), new_cell
 
 
-def project_inputs(unit: nn.Module, inputs: Tensor) -> Tensor:
+def project_inputs(unit: ContextLSTM, inputs: Tensor) -> Tensor:
     """W x + b of a `ContextLSTM` for all steps at once: (N, T, E) -> (N, T, 4H)."""
     return functional.linear(inputs, unit.input_weight, unit.bias)
 
@@ -134,16 +140,16 @@ def project_inputs(unit: nn.Module, inputs: Tensor) -> Tensor:
 class ContextLoop:
     """The twin of `ContextLSTM.forward` in a loop: it finds W x + b in the place of x."""
 
-    def __init__(self, unit: nn.Module, tape: WeightTape | None) -> None:
-        weights = (unit.recurrent_weight, unit.context_weight)
-        self.recurrent, self.context = weights if tape is None else (tape.open(weight) for weight in weights)
+    def __init__(self, unit: ContextLSTM, tape: WeightTape | None) -> None:
+        self.recurrent: Tensor = unit.recurrent_weight if tape is None else tape.open(unit.recurrent_weight)
+        self.context: Tensor = unit.context_weight if tape is None else tape.open(unit.context_weight)
         self.tape = tape
 
     def __call__(self, projected: Tensor, context: Tensor, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
         return lstm_step(projected, [(hidden, self.recurrent), (context, self.context)], cell, self.tape)
 
 
-def project_first_layer(stack: nn.Module, inputs: Tensor) -> Tensor:
+def project_first_layer(stack: StackedLSTM, inputs: Tensor) -> Tensor:
     """W x + b of the first layer of a `StackedLSTM` for all steps at once: (N, T, I) -> (N, T, 4H)."""
     library = stack.library
     return functional.linear(inputs, library.weight_ih_l0, library.layer_bias(0, list(stack.gate_biases.parameters())))
@@ -152,18 +158,18 @@ def project_first_layer(stack: nn.Module, inputs: Tensor) -> Tensor:
 class StackLoop:
     """The twin of `StackedLSTM.forward` in a loop, without peepholes: it finds W x + b in the place of x."""
 
-    def __init__(self, stack: nn.Module, tape: WeightTape | None) -> None:
+    def __init__(self, stack: StackedLSTM, tape: WeightTape | None) -> None:
         self.stack, self.tape = stack, tape
         library, biases = stack.library, list(stack.gate_biases.parameters())
 
-        def opened(weight: Tensor | None) -> Tensor | None:
-            return weight if tape is None or weight is None else tape.open(weight)
+        def opened(weight: Tensor) -> Tensor:
+            return weight if tape is None else tape.open(weight)
 
         layers = range(library.num_layers)
-        self.inputs = [opened(getattr(library, f"weight_ih_l{k}")) if k else None for k in layers]
+        self.inputs = {k: opened(getattr(library, f"weight_ih_l{k}")) for k in layers if k}
         self.recurrent = [opened(getattr(library, f"weight_hh_l{k}")) for k in layers]
         self.bias = [library.layer_bias(k, biases) for k in layers]
-        self.feed = opened(stack.feed_weight)
+        self.feed = None if stack.feed_weight is None else opened(stack.feed_weight)
 
     def __call__(
         self, projected: Tensor, state: dict[str, Tensor], feed: Tensor | None = None
@@ -177,6 +183,8 @@ class StackLoop:
                 below = functional.dropout(hidden, self.stack.dropout, self.stack.training)
                 products.append((below, self.inputs[k]))
             elif feed is not None:
+                if self.feed is None:
+                    raise ValueError(self.stack.no_feed)
                 products.append((feed, self.feed))
             before = self.bias[k] if k else projected
             hidden, following[f"cell_{k}"] = lstm_step(before, products, state[f"cell_{k}"], self.tape)

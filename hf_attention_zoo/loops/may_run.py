@@ -6,6 +6,8 @@ weight, a mask of pruning, a hook) is known to the formula alone, and so is what
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import torch
 from torch import nn
 from torch.fx import _symbolic_trace
@@ -25,8 +27,10 @@ GLOBAL_HOOKS = tuple(
 # The classes whose twins are written, each by its very type: a subclass may compute something else.
 KNOWN: set[type[nn.Module]] = {nn.Linear, nn.Identity}
 
+ModuleClass = TypeVar("ModuleClass", bound=type[nn.Module])
 
-def has_twin(cls: type[nn.Module]) -> type[nn.Module]:
+
+def has_twin(cls: ModuleClass) -> ModuleClass:
     """Marks a class that a twin knows."""
     KNOWN.add(cls)
     return cls

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from hf_attention_zoo.loops.gated_backward import GatedForm, backward_step, forward_step
 from hf_attention_zoo.loops.gated_loop import WEIGHTS, stacked_rows
 from hf_attention_zoo.loops.weight_tape import in_autocast_dtype
+
+if TYPE_CHECKING:
+    from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 
 
 class PackedRows(NamedTuple):
@@ -71,7 +74,7 @@ class _PackedLayer(torch.autograd.Function):
             now = opened[:, step]
             hidden, product = forward_step(now, hidden[:, :reading], gates, candidate, inside, form, opened=now)
             states[:, step] = hidden
-            if products is not None:
+            if products is not None and product is not None:
                 products[:, step] = product
             start += reading
         ctx.save_for_backward(vectors, where, input_weight, gates, candidate, opened, states, products)
@@ -139,7 +142,7 @@ class _PackedLayer(torch.autograd.Function):
         return grad_vectors, None, grad_weight, grad_bias, grad_gates, grad_candidate, grad_inside, None, None
 
 
-def read_packed(units: Sequence[nn.Module], vectors: Tensor, rows: PackedRows, token: Tensor | None) -> Tensor:
+def read_packed(units: Sequence[GatedUnit], vectors: Tensor, rows: PackedRows, token: Tensor | None) -> Tensor:
     """The twin of `PackedBidirectionalEncoder.forward`, whose two units and arguments it takes."""
     input_weight, gates, candidate = (
         in_autocast_dtype(torch.stack([getattr(unit, name) for unit in units])) for name in WEIGHTS

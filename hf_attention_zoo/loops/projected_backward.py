@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from hf_attention_zoo.loops.weight_tape import in_autocast_dtype
+
+if TYPE_CHECKING:
+    from hf_attention_zoo.recurrent.projected_lstm import ProjectedLSTM
 
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 
@@ -119,7 +122,7 @@ def _previous(step_sizes: list[int], device: torch.device) -> Tensor:
 
 
 def run_projected(
-    units: Sequence[nn.Module],
+    units: Sequence[ProjectedLSTM],
     forget_bias: float,
     inputs: Tensor,
     which: Tensor | None,

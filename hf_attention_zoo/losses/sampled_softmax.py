@@ -55,7 +55,7 @@ def log_expected_count(words: Tensor, vocab_size: int, draws: int) -> Tensor:
     return torch.log(-torch.expm1(draws * torch.log1p(-share)))
 
 
-def sampled_cross_entropy(hidden: Tensor, layer: nn.Module, labels: Tensor, count: int) -> Tensor:
+def sampled_cross_entropy(hidden: Tensor, layer: nn.Linear, labels: Tensor, count: int) -> Tensor:
     """Sum of the sampled loss: (N, H), the output layer of V words, (N) -> (). Labels of -100 count nothing."""
     real = labels != IGNORED
     hidden, labels = hidden[real], labels[real]
@@ -72,7 +72,7 @@ def sampled_cross_entropy(hidden: Tensor, layer: nn.Module, labels: Tensor, coun
     return functional.cross_entropy(logits, torch.zeros_like(labels), reduction="sum")
 
 
-def all_scores(hidden: Tensor, layer: nn.Module, labels: Tensor, sampled: Tensor) -> tuple[Tensor, Tensor]:
+def all_scores(hidden: Tensor, layer: nn.Linear, labels: Tensor, sampled: Tensor) -> tuple[Tensor, Tensor]:
     """s(w) = h . W_w + b_w of each label (N, 1), and of the sample (N, K)."""
     scores = layer(hidden)
     return scores.gather(1, labels[:, None]), scores[:, sampled]

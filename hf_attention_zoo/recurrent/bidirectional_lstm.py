@@ -41,7 +41,7 @@ class DirectedLSTM(nn.Module):
     def forward(self, inputs: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Inputs (T, N, I), time first, hidden state and cell (N, U) -> states (T, N, U) and the last of both."""
         weights = [self.input_weight, self.recurrent_weight, self.bias, torch.zeros_like(self.bias)]
-        start = tuple(tensor[None].contiguous() for tensor in state)
+        hidden, cell = (tensor[None].contiguous() for tensor in state)
         settings = (
             True,
             1,
@@ -53,10 +53,10 @@ class DirectedLSTM(nn.Module):
         if inputs.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
             # torch has no LSTM for half precision on every processor: it stays in the weights' own
             with torch.autocast("cpu", enabled=False):
-                inputs, *start = (tensor.to(self.bias.dtype) for tensor in (inputs, *start))
-                outputs, hidden, cell = torch.lstm(inputs, tuple(start), weights, *settings)
+                inputs, hidden, cell = (tensor.to(self.bias.dtype) for tensor in (inputs, hidden, cell))
+                outputs, hidden, cell = torch.lstm(inputs, (hidden, cell), weights, *settings)
         else:
-            outputs, hidden, cell = torch.lstm(inputs, start, weights, *settings)
+            outputs, hidden, cell = torch.lstm(inputs, (hidden, cell), weights, *settings)
         return outputs, (hidden[0], cell[0])
 
 

@@ -39,6 +39,13 @@ class GatedUnit(nn.Module):
         reset_bias: whether a unit with biases that resets after the product has b_U.
     """
 
+    input_weight: nn.Parameter
+    gate_weight: nn.Parameter
+    candidate_weight: nn.Parameter
+    context_weight: nn.Parameter  # None in a unit that is given no context
+    bias: nn.Parameter | None
+    reset_bias: nn.Parameter | None
+
     def __init__(
         self,
         input_size: int,
@@ -67,7 +74,7 @@ class GatedUnit(nn.Module):
 
     def stacked_bias(self) -> Tensor | None:
         """b of z, r and the candidate, (3H), or None."""
-        if self.bias_on != "candidate":
+        if self.bias is None or self.bias_on != "candidate":
             return self.bias
         return torch.cat([self.bias.new_zeros(2 * self.hidden_size), self.bias])
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
+import torch
 from torch import Tensor, nn
 
 
@@ -38,8 +40,6 @@ class MaxoutReadout(nn.Module):
             inputs: the inputs in order, up to those that stand in `projected`.
             projected: (..., 2l), the sum of the last inputs' parts.
         """
-        total = projected
-        for projection, tensor in zip(self.projections, inputs, strict=projected is None):
-            part = projection(tensor)
-            total = part if total is None else total + part
-        return maxout(total)
+        known = [] if projected is None else [projected]
+        parts = [projection(tensor) for projection, tensor in zip(self.projections, inputs, strict=projected is None)]
+        return maxout(reduce(torch.add, [*known, *parts]))

@@ -7,7 +7,7 @@ Layer k reads the hidden states of layer k - 1. Gate order i, f, g, o (see `lstm
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,8 @@ from hf_attention_zoo.loops.lstm_backward import StackLoop, project_first_layer
 from hf_attention_zoo.loops.may_run import has_twin, twin_may_run
 from hf_attention_zoo.loops.weight_tape import WeightTape
 from hf_attention_zoo.recurrent.stepped_lstm import LayerVectors, SteppedLSTM
+
+Sequences = TypeVar("Sequences", Tensor, PackedSequence)
 
 
 @has_twin
@@ -35,6 +37,9 @@ class StackedLSTM(nn.Module):
         dropout: on the input of every layer but the first; the first layer's is the caller's.
         feed_size: F, size of a second input of the first layer whose value is known only inside the loop.
     """
+
+    feed_weight: nn.Parameter | None
+    no_feed = "this stack has no second input; leave the fed-back vector out, or build the stack with its feed_size"
 
     def __init__(
         self,
@@ -72,6 +77,8 @@ class StackedLSTM(nn.Module):
         """`step` of inputs (N, I), `run` of (N, T, I), or with lengths `encode`: whatever wraps the stack sees it."""
         if lengths is not None:
             return self.encode(inputs, lengths)
+        if state is None:
+            raise ValueError("give the state from which the steps go on, or the lengths of whole sequences")
         return self.step(inputs, state, feed) if inputs.dim() == 2 else self.run(inputs, state)
 
     def step(self, inputs: Tensor, state: State, feed: Tensor | None = None) -> tuple[Tensor, State]:
@@ -85,7 +92,11 @@ class StackedLSTM(nn.Module):
         Returns:
             The top hidden state (N, H) and the next state.
         """
-        more = None if feed is None else functional.linear(feed, self.feed_weight)
+        more = None
+        if feed is not None:
+            if self.feed_weight is None:
+                raise ValueError(self.no_feed)
+            more = functional.linear(feed, self.feed_weight)
         return self.library(inputs, state, more=more, biases=self.gate_biases(), peepholes=self.peepholes())
 
     def in_loop(self, tape: WeightTape | None) -> Callable[..., tuple[Tensor, State]]:
@@ -154,8 +165,8 @@ class StackedLSTM(nn.Module):
         return outputs, hidden.transpose(0, 1), cell.transpose(0, 1)
 
     def _library(
-        self, inputs: Tensor | PackedSequence, state: tuple[Tensor, Tensor] | None
-    ) -> tuple[Tensor | PackedSequence, tuple[Tensor, Tensor]]:
+        self, inputs: Sequences, state: tuple[Tensor, Tensor] | None
+    ) -> tuple[Sequences, tuple[Tensor, Tensor]]:
         """torch's LSTM on padded or packed sequences; `state` and what comes back are layers first, (L, N, H)."""
         if state is not None:
             state = (state[0].contiguous(), state[1].contiguous())

@@ -41,8 +41,11 @@ class LayerVectors(nn.Module):
 class SteppedLSTM(nn.RNNBase):
     """torch's LSTM, with its arguments and its names of weights (a compiler takes no nn.LSTM into its graph)."""
 
-    def __init__(self, *sizes: int, **options: Any) -> None:
-        super().__init__("LSTM", *sizes, **options)
+    weight_ih_l0: nn.Parameter
+    weight_hh_l0: nn.Parameter
+
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, **options: Any) -> None:
+        super().__init__("LSTM", input_size, hidden_size, num_layers, **options)
 
     def forward(self, inputs: Any, state: Any = None, *, biases: Sequence[Tensor] = (), **step: Any) -> Any:
         """Whole sequences as torch has them, or one step.

@@ -197,3 +197,12 @@ def test_number_of_weights(biases: str, extra: int) -> None:
     assert sum(p.numel() for p in StackedLSTM(4, 5, 3, biases=biases).parameters()) == products + extra
     with_peepholes = StackedLSTM(4, 5, 3, biases=biases, peephole=True)
     assert sum(p.numel() for p in with_peepholes.parameters()) == products + extra + 3 * 3 * 5
+
+
+def test_what_a_stack_cannot_do_is_said() -> None:
+    stack, inputs, zero = StackedLSTM(4, 5, 1), torch.zeros(2, 4), torch.zeros(2, 1, 5)
+    with pytest.raises(ValueError, match="give the state from which"):
+        stack(inputs)
+    for twin in (True, False):
+        with pytest.raises(ValueError, match="no second input"):
+            stepwise(stack, inputs[:, None], split_layers(zero, zero), torch.zeros(2, 1, 3), twin)
