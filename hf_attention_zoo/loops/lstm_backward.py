@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM
 
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
-
-
 tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 

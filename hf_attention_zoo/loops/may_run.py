@@ -6,6 +6,8 @@ weight, a mask of pruning, a hook) is known to the formula alone, and so is what
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import torch
@@ -26,6 +28,7 @@ GLOBAL_HOOKS = tuple(
 )
 # The classes whose twins are written, each by its very type: a subclass may compute something else.
 KNOWN: set[type[nn.Module]] = {nn.Linear, nn.Identity}
+_formulas_only = False
 
 ModuleClass = TypeVar("ModuleClass", bound=type[nn.Module])
 
@@ -63,6 +66,19 @@ def is_plain_weight(weight: torch.Tensor) -> bool:
     return type(weight) is nn.Parameter and weight.is_floating_point() and not weight.is_meta
 
 
+@contextmanager
+def formulas_only() -> Iterator[None]:
+    """No twin runs inside: for comparing the two, and for going through a formula line by line."""
+    global _formulas_only
+    before, _formulas_only = _formulas_only, True
+    try:
+        yield
+    finally:
+        _formulas_only = before
+
+
 def twin_may_run(*layers: nn.Module) -> bool:
     """Whether the fast twin of a formula that uses these layers may run."""
-    return not is_recorded() and not any(GLOBAL_HOOKS) and all(is_plain(layer) for layer in layers)
+    if is_recorded() or _formulas_only or any(GLOBAL_HOOKS):
+        return False
+    return all(is_plain(layer) for layer in layers)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from hf_attention_zoo.recurrent.projected_lstm import ProjectedLSTM
 
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
-
-
 tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 
@@ -111,7 +109,7 @@ class _ProjectedRun(torch.autograd.Function):
         if ctx.needs_input_grad[2]:
             let_through = opened[..., 3 * size :] * torch.tanh(cells)
             grad_projection = torch.bmm(of_states.mT, let_through)
-        return grad_gates, grad_recurrent, grad_projection, None, None, None, None
+        return grad_gates, grad_recurrent, grad_projection, grad_hidden, grad_cell, None, None
 
 
 def _previous(step_sizes: list[int], device: torch.device) -> Tensor:

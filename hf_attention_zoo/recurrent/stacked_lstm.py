@@ -101,7 +101,7 @@ class StackedLSTM(nn.Module):
 
     def in_loop(self, tape: WeightTape | None) -> Callable[..., tuple[Tensor, State]]:
         """What the steps of a loop call in place of the stack: its twin, whose inputs are projected."""
-        plain = not len(self.peepholes) and twin_may_run(self, self.library, self.gate_biases)
+        plain = not len(self.peepholes) and twin_may_run(self, self.library, self.gate_biases, self.peepholes)
         return StackLoop(self, tape) if plain else self
 
     def unrolled(self, inputs: Tensor, state: State, reads: Tensor | None = None) -> tuple[Tensor, State]:

@@ -49,21 +49,6 @@ def test_steps_equal_the_formula_in_value_and_all_gradients(hypotheses: int) -> 
         torch.testing.assert_close(grads, wanted, rtol=0, atol=1e-10)
 
 
-def test_scores_of_all_queries_at_once_equal_the_formula() -> None:
-    module = mechanism()
-    queries = torch.randn(4, 7, 3, dtype=torch.double, requires_grad=True)
-    values = torch.randn(4, 5, 6, dtype=torch.double, requires_grad=True)
-    keys = module.project_keys(values)
-    fast = module.score(queries, keys)
-    plain = additive_formula(module.query_projection(queries), keys, module.score_vector)
-    torch.testing.assert_close(fast, plain, rtol=0, atol=1e-12)
-    inputs = (queries, values, *module.parameters())
-    grads = torch.autograd.grad(fast.exp().sum(), inputs, retain_graph=True)
-    torch.testing.assert_close(grads, torch.autograd.grad(plain.exp().sum(), inputs), rtol=0, atol=1e-10)
-    with torch.no_grad():
-        torch.testing.assert_close(module.score(queries, keys), plain, rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize("elements", [1, 200, 1 << 18])
 def test_queries_in_parts_have_the_scores_of_all_at_once(monkeypatch: pytest.MonkeyPatch, elements: int) -> None:
     monkeypatch.setitem(additive_scores.PART_ELEMENTS, "cpu", elements)

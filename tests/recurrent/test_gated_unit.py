@@ -5,14 +5,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from hf_attention_zoo.loops.gated_loop import (
-    GatedLoop,
-    alike,
-    project_context,
-    project_inputs,
-    read_sequence,
-    read_side_by_side,
-)
+from hf_attention_zoo.loops.gated_loop import GatedLoop, alike, project_inputs, read_sequence
 from hf_attention_zoo.loops.weight_tape import WeightTape
 from hf_attention_zoo.recurrent.gated_initialisation import orthogonal_blocks_
 from hf_attention_zoo.recurrent.gated_unit import GatedUnit
@@ -144,42 +137,6 @@ def test_reset_after_and_update_keep_is_the_cell_of_torch() -> None:
     x, h = torch.randn(6, 3, dtype=torch.double), torch.randn(6, 4, dtype=torch.double)
     made = unit(x, h)
     torch.testing.assert_close(made, cell(x, h), rtol=0, atol=1e-14)
-
-
-@pytest.mark.parametrize("reset", ["before", "after"])
-@pytest.mark.parametrize("recorded", [True, False])
-def test_a_context_in_the_twins_is_that_of_the_equations(reset: str, recorded: bool) -> None:
-    unit = GatedUnit(3, 4, context_size=5, reset=reset).double()
-    for parameter in unit.parameters():
-        nn.init.normal_(parameter)
-    x, h, c = (torch.randn(2, size, dtype=torch.double) for size in (3, 4, 5))
-    with torch.set_grad_enabled(recorded):
-        wanted = unit(x, h, c)
-        twin = GatedLoop(unit, WeightTape.start(unit.gate_weight))
-        stepped = twin(project_inputs(unit, x), h, project_context(unit, c))
-        sequence = read_sequence(unit, x[:, None], h, c)[:, 0]
-    for made in (stepped, sequence):
-        torch.testing.assert_close(made, wanted, rtol=0, atol=1e-13)
-        if recorded:
-            grads = (torch.autograd.grad(y.sum(), tuple(unit.parameters()), retain_graph=True) for y in (made, wanted))
-            torch.testing.assert_close(*grads, rtol=0, atol=1e-12)
-
-
-def test_units_side_by_side_equal_units_one_after_the_other() -> None:
-    units = [unit_of("after", "keep"), unit_of("after", "keep")]
-    inputs = [torch.randn(6, 2, 3, dtype=torch.double) for _ in units]
-    together = read_side_by_side(units, inputs)
-    leaves = [parameter for unit in units for parameter in unit.parameters()]
-    alone = torch.stack(
-        [
-            plain_steps(unit, x.transpose(0, 1), torch.zeros(2, 4).double())
-            for unit, x in zip(units, inputs, strict=True)
-        ]
-    ).transpose(1, 2)
-    torch.testing.assert_close(together, alone, rtol=0, atol=1e-12)
-    weights = torch.randn_like(together)
-    grads = (torch.autograd.grad((states * weights).sum(), leaves) for states in (together, alone))
-    torch.testing.assert_close(*grads, rtol=1e-10, atol=1e-10)
 
 
 def test_units_of_different_form_do_not_run_side_by_side() -> None:
