@@ -70,7 +70,8 @@ class MonotonicLocalAttention(SourceAttention):
         return attend(query, source, window, self.fading(positions - centre))
 
     def in_loop(self, source: AttendedSource, tape: WeightTape | None) -> Callable[..., tuple[Tensor, Tensor]]:
-        return partial(self, attend=self.mechanism.in_loop(source, tape))
+        attend = self.mechanism.in_loop(source, tape)
+        return self if attend is self.mechanism else partial(self, attend=attend)  # no module is an argument of one
 
 
 class PredictiveLocalAttention(MonotonicLocalAttention):

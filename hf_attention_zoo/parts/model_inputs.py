@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from hf_attention_zoo.losses.token_loss import labels_outside, summed_cross_entropy
 
@@ -52,6 +52,15 @@ def encoder_mask(mask: Tensor | None, vectors: Tensor) -> Tensor:
             "per source, 1 at tokens and 0 at pads"
         )
     return mask.bool()
+
+
+def computing_device(model: nn.Module, tensor: Tensor) -> torch.device:
+    """Where a model computes: the place of a tensor of it or, while that is offloaded, where accelerate brings it."""
+    if tensor.device.type != "meta":
+        return tensor.device
+    hook = getattr(model, "_hf_hook", None)
+    devices = [getattr(one, "execution_device", None) for one in getattr(hook, "hooks", (hook,))]
+    return torch.device(next((device for device in devices if device is not None), tensor.device))
 
 
 def check_target_mask(mask: Tensor | None) -> None:

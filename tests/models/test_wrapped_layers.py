@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import accelerate
@@ -193,15 +195,72 @@ def test_adapters_round_all_linear_layers_learn_and_act(model_type: str, option:
         assert (outputs_of(model.eval(), batch) - plain).abs().max() > 1e-4
 
 
+def in_turn(model: Any) -> dict[str, str]:
+    """All that may be parted, by turns on disk and in memory; what `_no_split_modules` names stays whole."""
+    places, found = itertools.cycle(("disk", "cpu")), dict.fromkeys(model._buffers, "cpu")
+    of_weights: dict[int, str] = {}  # tied ones are in one place
+
+    def walk(name: str, module: nn.Module) -> None:
+        if type(module).__name__ in model._no_split_modules or not [*module.children()]:
+            weight = next((id(one) for one in module.parameters()), id(module))
+            found[name] = of_weights.setdefault(weight, next(places))
+            return
+        kept = [own for own, weight in module._parameters.items() if weight is not None]
+        assert not kept, f"{name}.{kept[0]} is brought by no hook: _no_split_modules must name {type(module).__name__}"
+        for child, part in module.named_children():
+            walk(f"{name}.{child}".lstrip("."), part)
+
+    walk("", model)
+    return found
+
+
+def as_inferred(model: Any) -> dict[str, str]:
+    """The map that Accelerate makes for the least memory with which something stays beside the processor."""
+    size = accelerate.utils.compute_module_sizes(model)[""]
+    for percent in range(50, 200, 2):  # room for the largest layer is kept free
+        memory = {"cpu": size * percent // 100, "disk": size}
+        found = accelerate.infer_auto_device_map(model, memory, no_split_module_classes=model._no_split_modules)
+        if {*found.values()} == {"cpu", "disk"}:
+            return found
+    raise AssertionError("no part of the model is small enough")
+
+
+def loaded(model: Any, folder: Path, places: dict[str, str]) -> Any:
+    """The model saved, and loaded in these places."""
+    model.save_pretrained(folder)
+    return type(model).from_pretrained(folder, device_map=places, offload_folder=folder / "disk").eval()
+
+
+OFFLOADING: dict[str, Callable[[Any, Path], Any]] = {
+    "cpu_offload": lambda model, folder: accelerate.cpu_offload(model, "cpu", offload_buffers=True),
+    "disk_offload": lambda model, folder: accelerate.disk_offload(model, folder, "cpu", offload_buffers=True),
+    "dispatch_model": lambda model, folder: accelerate.dispatch_model(
+        model, as_inferred(model), main_device="cpu", offload_dir=folder
+    ),
+    "one place": lambda model, folder: loaded(model, folder, {"": "cpu"}),
+    "on disk": lambda model, folder: loaded(model, folder, {"": "disk"}),
+    "in turn": lambda model, folder: loaded(model, folder, in_turn(model)),
+}
+
+
+FIRST_CASES = {case[0]: case for case in reversed(CASES)}.values()  # one of each architecture
+
+
 @pytest.mark.parametrize(("model_type", "option", "auto"), CASES)
-def test_offloaded_weights_give_what_weights_at_hand_give(model_type: str, option: str, auto: str) -> None:
-    model = model_of(model_type, option, auto)
-    batch = batch_of(model)
-    away = accelerate.cpu_offload(copy.deepcopy(model), execution_device="cpu")
+def test_offloaded_weights_give_what_weights_at_hand_give(
+    model_type: str, option: str, auto: str, tmp_path: Path
+) -> None:
+    """All weights, or a part of them, brought for each layer from memory or from disk; in beam search, too."""
+    case = model_type, option, auto
+    model = model_of(*case)
+    batch, writes = batch_of(model), case in WRITERS
     with torch.no_grad():
-        torch.testing.assert_close(outputs_of(away, batch), outputs_of(model, batch), rtol=1e-5, atol=1e-5)
-        if (model_type, option, auto) in WRITERS:
-            torch.testing.assert_close(generated(away, batch, 2), generated(model, batch, 2), rtol=1e-4, atol=1e-4)
+        wanted, written = outputs_of(model, batch), generated(model, batch, 2) if writes else None
+        for name in OFFLOADING if case in FIRST_CASES else ("cpu_offload", "in turn"):
+            away = OFFLOADING[name](copy.deepcopy(model), tmp_path / name)
+            torch.testing.assert_close(outputs_of(away, batch), wanted, rtol=1e-5, atol=1e-5, msg=name)
+            if writes:
+                torch.testing.assert_close(generated(away, batch, 2), written, rtol=1e-4, atol=1e-4, msg=name)
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ class RNNEncoderDecoderPreTrainedModel(PreTrainedModel):
     config_class = RNNEncoderDecoderConfig
     base_model_prefix = "model"
     _is_stateful = True
-    _no_split_modules = ["RNNEncoderDecoderDecoder"]
+    _no_split_modules = ["RNNEncoderDecoderEncoder", "RNNEncoderDecoderDecoder"]
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:

@@ -50,7 +50,7 @@ class RNNsearchPreTrainedModel(PreTrainedModel):
     config_class = RNNsearchConfig
     base_model_prefix = "model"
     _is_stateful = True
-    _no_split_modules = ["RNNsearchDecoder"]
+    _no_split_modules = ["RNNsearchEncoder", "RNNsearchDecoder"]
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:

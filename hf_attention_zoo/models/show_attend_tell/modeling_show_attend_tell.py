@@ -51,6 +51,7 @@ from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import (
 from hf_attention_zoo.parts.model_inputs import (
     check_target_mask,
     check_vectors,
+    computing_device,
     encoder_mask,
     label_loss,
     one_of,
@@ -344,7 +345,7 @@ class ShowAttendTellForConditionalGeneration(ShowAttendTellPreTrainedModel, ZooG
 
     @property
     def device(self) -> torch.device:
-        return self.reward_baseline.device  # buffers stay where it computes while weights are offloaded
+        return computing_device(self, self.reward_baseline)  # generation begins there
 
     @classmethod
     def _supports_default_dynamic_cache(cls) -> bool:
