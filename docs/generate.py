@@ -170,7 +170,7 @@ def configuration_base() -> type[Any]:
 
 
 def help_of(command: str) -> str:
-    """What `attention-zoo COMMAND --help` prints."""
+    """What `attention-zoo COMMAND --help` prints; of commands that train, what --help_all does."""
     from hf_attention_zoo.cli.command import main
 
     printed = io.StringIO()
@@ -178,7 +178,7 @@ def help_of(command: str) -> str:
     os.environ["COLUMNS"] = "100"
     try:
         with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
-            main([command, "--help"])
+            main([command, "--help_all" if command in ("train", "pretrain") else "--help"])
     finally:
         if before is None:
             del os.environ["COLUMNS"]
@@ -191,7 +191,8 @@ def commands_page() -> str:
     """Every command with the help that its parser gives."""
     from hf_attention_zoo.cli.command import COMMANDS
 
-    parts = ["# Commands", "What `attention-zoo COMMAND --help` says."]
+    said = "What `attention-zoo COMMAND --help` says; of `train` and `pretrain`, what `--help_all` says."
+    parts = ["# Commands", said]
     for name, (_, said) in COMMANDS.items():
         parts += [f"## {name}", escaped(said) + ".", f"```text\n{help_of(name)}\n```"]
     return "\n\n".join(parts) + "\n"

@@ -18,9 +18,9 @@ from training_fixtures import write_pairs
 from hf_attention_zoo import list_architectures
 from hf_attention_zoo.cli.command import COMMANDS, main
 from hf_attention_zoo.cli.make_treebank import build_parser
+from hf_attention_zoo.tasks.running_text.corpus_arguments import CorpusArguments
 from hf_attention_zoo.tasks.running_text.objectives import OBJECTIVES, objective_class
 from hf_attention_zoo.tasks.running_text.rows import read_documents
-from hf_attention_zoo.tasks.running_text.training import CorpusArguments
 from hf_attention_zoo.training.arguments import DataArguments, ModelArguments, ZooTrainingArguments
 
 REPOSITORY = Path(__file__).parents[1]

@@ -7,6 +7,7 @@ from typing import Any
 
 from hf_attention_zoo.cli.command_parser import CommandParser
 from hf_attention_zoo.data.text_lines import check_apart
+from hf_attention_zoo.flags import FIRST
 
 WRITERS = {".html": "to_html", ".json": "to_json"}
 TRANSLATOR_FLAGS = ("target", "num_beams", "kind", "layer", "head", "shift")
@@ -101,6 +102,7 @@ def build_parser() -> CommandParser:
     )
     add_row_flags(parser)
     parser.add_argument("--head", type=number_or_name, help="a number, mean (default), or all: drawn as two columns")
+    parser.flags_by_group({FIRST: ("--output", "--target", "--pair", "--num_beams")}, rest="which attention")
     return parser
 
 

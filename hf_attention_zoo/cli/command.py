@@ -17,7 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "train an architecture on pairs, labels, tags, questions, choices or captions",
     ),
     "pretrain": ("hf_attention_zoo.tasks.running_text.command", "pre-train an architecture on raw text"),
-    "average": ("hf_attention_zoo.training.checkpoint_averaging", "average the weights of a run's last checkpoints"),
+    "average": ("hf_attention_zoo.cli.average_checkpoints", "average the weights of a run's last checkpoints"),
     "evaluate": ("hf_attention_zoo.tasks.evaluate", "score a saved model on a split"),
     "translate": ("hf_attention_zoo.cli.translate_text", "translate a text, a file or standard input"),
     "align": ("hf_attention_zoo.cli.align_text", "draw which source words each target word attends to"),

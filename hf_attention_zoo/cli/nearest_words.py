@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from hf_attention_zoo.cli.command_parser import CommandParser
+from hf_attention_zoo.flags import FIRST
 
 
 def build_parser() -> CommandParser:
@@ -28,6 +29,9 @@ def build_parser() -> CommandParser:
     parser.add_argument("--count", type=int, default=3, help="neighbours of each text")
     parser.add_argument("--cache", help="safetensors file to keep the vectors of the collection in")
     parser.add_argument("--output", help="write the table as .json, too")
+    parser.flags_by_group(
+        {FIRST: ("--text", "--dataset", "--split", "--layer", "--count", "--output")}, rest="how words are found"
+    )
     return parser
 
 

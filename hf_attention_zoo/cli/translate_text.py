@@ -5,6 +5,7 @@ from typing import Any
 
 from hf_attention_zoo.cli.command_parser import CommandParser
 from hf_attention_zoo.data.text_lines import given_lines, one_line, typed_by_hand, write_answers
+from hf_attention_zoo.flags import FIRST
 from hf_attention_zoo.training.dotted_flags import split_dotted
 
 CHUNK = 512
@@ -20,13 +21,17 @@ def build_parser() -> CommandParser:
     parser.add_argument("folder", help="folder of the model (or Hub id)")
     parser.add_argument("text", help="a text, a file, or - for standard input")
     parser.add_argument("--num_beams", "--num-beams", type=int, help="default: the model's own setting")
-    parser.add_argument("--max_new_tokens", "--max-new-tokens", type=int)
-    parser.add_argument("--batch_size", "--batch-size", type=int, default=32)
+    parser.add_argument("--max_new_tokens", "--max-new-tokens", type=int, help="limit of each translation's length")
+    parser.add_argument("--batch_size", "--batch-size", type=int, default=32, help="lines at a time; default: 32")
     parser.add_argument(
         "--replace_unknown", "--replace-unknown", action="store_true", help="copy source words for unknown words"
     )
     parser.add_argument("--dictionary", help="with --replace_unknown: file of source and target words, tab between")
     parser.add_argument("--output", help="file to write in place of standard output")
+    parser.flags_by_group(
+        {FIRST: ("--num_beams", "--output", "--batch_size", "--max_new_tokens")},
+        rest="words that the model does not know",
+    )
     return parser
 
 

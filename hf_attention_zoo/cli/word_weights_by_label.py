@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hf_attention_zoo.cli.command_parser import CommandParser
+from hf_attention_zoo.flags import FIRST
 
 
 def build_parser() -> CommandParser:
@@ -25,6 +26,9 @@ def build_parser() -> CommandParser:
     parser.add_argument("--batch_size", "--batch-size", type=int, default=64)
     parser.add_argument(
         "--output", help="histograms (.png, .svg, .pdf) or all numbers (.json); without it only the table is printed"
+    )
+    parser.flags_by_group(
+        {FIRST: ("--dataset", "--split", "--max_documents", "--batch_size", "--output")}, rest="columns of the data"
     )
     return parser
 

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hf_attention_zoo.data.samples import get_sample, is_sample
-from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE
 from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
+
+NO_TRAINING_ROWS = "no baselines: they learn from a training split, and the data have none"
+
+
+def missing_baselines(wanted: bool, split: str, training: bool, *others: str) -> dict[str, list[str]]:
+    """The entry `left_out` of the metrics: why baselines that were wanted are missing; nothing if none is.
+
+    Args:
+        wanted: whether baselines are scored at all.
+        split: that is scored; over the training split nothing is learnt from it.
+        training: whether there are rows to learn from.
+        others: what else is missing where there are, a sentence each.
+    """
+    reasons = [] if not wanted or split == "train" else list(others) if training else [NO_TRAINING_ROWS]
+    return {"left_out": reasons} if reasons else {}
 
 
 def base_metrics(
@@ -31,21 +45,6 @@ def base_metrics(
         "hardware": describe_hardware(),
         "versions": versions(),
     }
-
-
-def add_common_flags(parser: FlagParser, columns: Iterable[str], batch_size: int = 32) -> None:
-    """Folder, data, columns and output."""
-    parser.add_argument("folder", help="folder of the model (or Hub id)")
-    parser.add_argument("--dataset", help="file, folder or Hub id; default: what the model was trained on")
-    parser.add_argument("--dataset_config", "--dataset-config", help="configuration of a Hub data set")
-    parser.add_argument("--split", default="test")
-    for column in columns:
-        parser.add_argument(f"--{column}", f"--{column.replace('_', '-')}")
-    parser.add_argument("--max_samples", "--max-samples", type=int, help="score only the first rows")
-    parser.add_argument("--batch_size", "--batch-size", type=int, default=batch_size)
-    parser.add_argument("--no_baselines", "--no-baselines", action="store_true", help="score the model alone")
-    parser.add_argument("--output", help=f"file for the metrics; default: FOLDER/{METRICS_FILE}")
-    parser.add_argument("--predictions", help="file for the answers, a JSON line each")
 
 
 def run_command(

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from hf_attention_zoo.data.text_lines import written_file
+from hf_attention_zoo.evaluation.evaluation_flags import METRICS_FILE
 from hf_attention_zoo.folders.privacy import public_facts
 from hf_attention_zoo.folders.written_files import note_files
 from hf_attention_zoo.whole_files import write_json
-
-METRICS_FILE = "metrics.json"
 
 
 def rows_of_split(splits: Mapping[str, Any], split: str, max_samples: int | None, kind: str = "") -> Any:

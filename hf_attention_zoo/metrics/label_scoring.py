@@ -50,7 +50,7 @@ def confusion_matrix(labels: Sequence[int], predictions: Sequence[int], num_labe
 def class_scores(confusion: np.ndarray, names: Sequence[str]) -> list[ClassScore]:
     """Precision, recall and F1 of each class; 0 where nothing was found or nothing was there."""
     right, texts, predicted = np.diag(confusion), confusion.sum(1), confusion.sum(0)
-    return [_class_score(name, *numbers) for name, *numbers in zip(names, right, texts, predicted, strict=True)]
+    return [counted_score(name, *numbers) for name, *numbers in zip(names, right, texts, predicted, strict=True)]
 
 
 def macro_f1(scores: Sequence[ClassScore]) -> float:
@@ -85,7 +85,7 @@ def set_scores(logits: np.ndarray, labels: np.ndarray, names: Sequence[str]) -> 
     """The scores of each class where a text may have several."""
     predicted, wanted = logits > 0, np.asarray(labels) > 0.5
     return [
-        _class_score(name, right, texts, found)
+        counted_score(name, right, texts, found)
         for name, right, texts, found in zip(
             names, (predicted & wanted).sum(0), wanted.sum(0), predicted.sum(0), strict=True
         )
@@ -127,7 +127,8 @@ def mean_loss(logits: np.ndarray, labels: np.ndarray, problem_type: str) -> floa
     return score_numbers(scores, wanted)["mse"]
 
 
-def _class_score(name: str, right: int, texts: int, predicted: int) -> ClassScore:
+def counted_score(name: str, right: int, texts: int, predicted: int) -> ClassScore:
+    """The scores of a class that `texts` have and `predicted` were given, `right` of them rightly."""
     precision = right / predicted if predicted else 0.0
     recall = right / texts if texts else 0.0
     f1 = 2 * right / (texts + predicted) if texts + predicted else 0.0

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hf_attention_zoo.metrics.label_scoring import class_scores, confusion_matrix
+from hf_attention_zoo.metrics.label_scoring import ClassScore, class_scores, confusion_matrix, counted_score
 
 Tags = Sequence[Sequence[int]]
 
@@ -32,13 +32,30 @@ def tag_scores(predicted: Tags, right: Tags, names: Sequence[str]) -> dict[str, 
     flat = np.concatenate([np.asarray(row, np.int64) for row in right])
     guess = np.concatenate([np.asarray(row, np.int64) for row in predicted])
     scores = {"accuracy": float((flat == guess).mean()) if len(flat) else 0.0}
-    confusion = confusion_matrix(flat, np.where(guess < 0, len(names), guess), len(names) + 1)
-    by_tag = class_scores(confusion, [*names, "none"])[: len(names)]
-    occurring = [score.f1 for score in by_tag if score.texts]
+    occurring = [score.f1 for score in scores_by_tag(predicted, right, names) if score.texts]
     scores["macro_f1"] = float(np.mean(occurring)) if occurring else 0.0
     if has_entities(names):
         scores["entity_f1"] = entity_f1(predicted, right, names)
     return scores
+
+
+def scores_by_tag(predicted: Tags, right: Tags, names: Sequence[str]) -> list[ClassScore]:
+    """Precision, recall and F1 of each tag over the words; arguments as for `tag_scores`."""
+    flat = np.concatenate([np.asarray(row, np.int64) for row in right])
+    guess = np.concatenate([np.asarray(row, np.int64) for row in predicted])
+    confusion = confusion_matrix(flat, np.where(guess < 0, len(names), guess), len(names) + 1)
+    return class_scores(confusion, [*names, "none"])[: len(names)]
+
+
+def entity_scores(predicted: Tags, right: Tags, names: Sequence[str]) -> list[ClassScore]:
+    """Precision, recall and F1 of each kind of name, right from end to end; none where tags mark no names."""
+    counts: dict[str, list[int]] = {kind: [0, 0, 0] for _, kind in marks_of_tags(names) or [] if kind}
+    for guessed, wanted in zip(predicted, right, strict=True):
+        found, there = entities(guessed, names), entities(wanted, names)
+        for place, part in enumerate((found & there, there, found)):
+            for *_, kind in part:
+                counts.setdefault(kind, [0, 0, 0])[place] += 1
+    return [counted_score(kind or "name", *numbers) for kind, numbers in sorted(counts.items())]
 
 
 def has_entities(names: Sequence[str]) -> bool:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hf_attention_zoo.folders.saved_model import saved_auto_class
-from hf_attention_zoo.folders.task_card import TaskCard
 from hf_attention_zoo.registry import Architecture, load_object
-from hf_attention_zoo.training.task_contract import TrainingTask
+
+if TYPE_CHECKING:
+    from hf_attention_zoo.flags import FlagParser
+    from hf_attention_zoo.folders.task_card import TaskCard
+    from hf_attention_zoo.training.task_contract import TrainingTask
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,10 @@ class Task:
     def summary(self, metrics: dict[str, Any]) -> str:
         """The metrics as a person reads them."""
         return self.load("evaluation", "summary")(metrics)
+
+    def evaluation_parser(self, program: str) -> FlagParser:
+        """The flags of that command; nothing heavy is imported for them."""
+        return self.load("evaluation_flags", "build_parser")(program)
 
     def evaluation_command(self, argv: Sequence[str], program: str) -> int:
         """The command line that scores this kind of model."""
@@ -127,6 +133,11 @@ TASKS: tuple[Task, ...] = (
 )
 
 
+def trained_tasks() -> list[Task]:
+    """Those that `attention-zoo train` trains."""
+    return [task for task in TASKS if task.training is not None]
+
+
 def task_with(auto_class: str) -> Task | None:
     """The task of models of an Auto class."""
     return next((task for task in TASKS if auto_class in task.auto_classes), None)
@@ -138,6 +149,8 @@ def task_for(folder: str | Path) -> Task:
     Raises:
         ValueError: no such folder, or a kind of model that has no task.
     """
+    from hf_attention_zoo.folders.saved_model import saved_auto_class
+
     auto_class = saved_auto_class(folder)
     task = task_with(auto_class)
     if task is not None:
@@ -152,7 +165,7 @@ def task_class(row: Architecture, name: str | None = None) -> type[TrainingTask]
     Raises:
         ValueError: there is no such task, or the architecture does not do it.
     """
-    trained = [task for task in TASKS if task.training is not None]
+    trained = trained_tasks()
     names = [task.name for task in trained]
     if name is not None and name not in names:
         raise ValueError(f"task={name!r}; it is one of {', '.join(names)}")

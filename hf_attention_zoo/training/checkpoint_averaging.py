@@ -19,7 +19,6 @@ from torch import Tensor, nn
 from transformers import TrainerCallback
 from transformers.utils import logging
 
-from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.privacy import PLACES, path_of_place, place_from
 from hf_attention_zoo.folders.written_files import FACTS_FILE
 from hf_attention_zoo.training.checkpoints import whole_checkpoints
@@ -148,10 +147,11 @@ class AverageLastCheckpoints(TrainerCallback):
             logger.warning(f"averaging {len(whole)} checkpoints, not {self.last}: the run saved no more")
         chosen = whole[-self.last :]
         load_average(model, chosen)
-        self.steps = [_step(path) for path in chosen]
+        self.steps = [step_of(path) for path in chosen]
 
 
-def _step(checkpoint: Path) -> int:
+def step_of(checkpoint: Path) -> int:
+    """The step that a checkpoint was written after."""
     return int(checkpoint.name.rpartition("-")[2])
 
 
@@ -180,21 +180,5 @@ def write_average(run: str | Path, out: str | Path, last: int) -> Path:
         ways = {name: place_from(target, path_of_place(run, way)) for name, way in kept.pop(PLACES, {}).items()}
         kept[PLACES] = {name: way for name, way in ways.items() if way is not None}
         kept["files"] = {path.name: checksum(path) for path in sorted(target.iterdir()) if path.is_file()}
-        write_json(target / FACTS_FILE, {**kept, "averaged_checkpoints": [_step(path) for path in chosen]})
+        write_json(target / FACTS_FILE, {**kept, "averaged_checkpoints": [step_of(path) for path in chosen]})
     return target
-
-
-def main(argv: Sequence[str]) -> int:
-    """`attention-zoo average RUN OUT --last N`; returns the exit code."""
-    parser = FlagParser(
-        prog="attention-zoo average",
-        description="Write a model whose weights are the mean of those of the last checkpoints of a training run.",
-    )
-    parser.add_argument("run", help="output folder of the run, with checkpoint-STEP folders in it")
-    parser.add_argument("out", help="new folder for the averaged model")
-    parser.add_argument("--last", type=int, default=5, help="how many checkpoints (default 5; the big model's are 20)")
-    options = parser.parse_args(argv)
-    target = write_average(options.run, options.out, options.last)
-    steps = ", ".join(str(_step(path)) for path in last_checkpoints(options.run, options.last))
-    print(f"mean of the weights after steps {steps} written to {target}")
-    return 0

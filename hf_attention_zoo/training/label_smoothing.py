@@ -17,10 +17,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-UNIFORM = "uniform"
-OTHER_CLASSES = "other_classes"
-SMOOTHING_DISTRIBUTIONS = (UNIFORM, OTHER_CLASSES)
-
 
 @dataclass(frozen=True)
 class OtherClassesSmoother:

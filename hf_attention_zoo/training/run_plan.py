@@ -4,15 +4,16 @@ Order of precedence: flags, then the run file, then the recipe, then the default
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from argparse import ArgumentDefaultsHelpFormatter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
 from transformers import HfArgumentParser
 
-from hf_attention_zoo.flags import refused
-from hf_attention_zoo.training.arguments import DataArguments, ModelArguments, ZooTrainingArguments
+from hf_attention_zoo.flags import FlagFormatter, FlagParser, refused
+from hf_attention_zoo.training.arguments import ModelArguments, ZooTrainingArguments
 from hf_attention_zoo.training.choosing_metric import OF_VALIDATION
 from hf_attention_zoo.training.dotted_flags import split_dotted
 from hf_attention_zoo.training.fingerprint import PLACES, training_settings
@@ -24,50 +25,22 @@ from hf_attention_zoo.training.recipes import (
     model_fields,
     read_run_file,
 )
+from hf_attention_zoo.training.run_help import ALL_FLAGS, TRAINING, RunKind, groups_of
 
 # Fields of the data arguments that change nothing in the training.
 EVALUATION_FIELDS = ("max_eval_samples", "max_eval_documents", "cache_dir")
 DEFAULT_POOL_ORDER = ZooTrainingArguments.pool_order
-DOTTED_SECTIONS = ("config", "tokenizer", "generation")
-
-USAGE = """attention-zoo train ARCHITECTURE [RUN.yaml] --dataset DATASET --output_dir FOLDER [--recipe NAME] [flags]
-
-Trains an architecture of the zoo: a translator on sentence pairs, a classifier on labelled texts, a captioner on
-pictures; or fine-tunes a pre-trained folder (--model) on labels, tags, questions or choices (--task). Flags win over
-the run file, the run file over the recipe. Besides the flags below, every field of the model's configuration, of the
-tokenizer's training and of the saved generation settings is a flag with its section before it:
---config.hidden_size 256 --tokenizer.vocab_size 8000 --generation.num_beams 5."""
 
 
-class RunParser(HfArgumentParser):
-    """An argument parser whose errors are ValueErrors, so that the caller decides how they are shown."""
+class _WithDefaults(FlagFormatter, ArgumentDefaultsHelpFormatter):
+    """Help that says the default of each flag."""
+
+
+class RunParser(FlagParser, HfArgumentParser):
+    """transformers' parser of dataclasses, whose errors are ValueErrors and whose help goes by group."""
 
     def error(self, message: str) -> NoReturn:
         raise ValueError(message)
-
-
-@dataclass(frozen=True)
-class RunKind:
-    """What differs between the commands that train.
-
-    Attributes:
-        program: how the command is called.
-        usage: its first lines of help.
-        data_class: the arguments that say which data are read.
-        sections: flags with a section before their name.
-        example: an architecture, for messages.
-        recipes: registry row -> named settings; None for those of the row.
-    """
-
-    program: str
-    usage: str
-    data_class: type[Any]
-    sections: tuple[str, ...]
-    example: str
-    recipes: Callable[[Any], dict[str, dict[str, Any]]] | None = None
-
-
-TRAINING = RunKind("attention-zoo train", USAGE, DataArguments, DOTTED_SECTIONS, "rnnsearch")
 
 
 @dataclass
@@ -157,14 +130,17 @@ def _names(cls: type) -> set[str]:
 
 
 def build_parser(kind: RunKind = TRAINING) -> RunParser:
-    """The parser with every field of the three argument classes as a flag."""
-    return RunParser(
+    """The parser with every field of the three argument classes as a flag; its help shows them by group."""
+    parser = RunParser(
         (ModelArguments, kind.data_class, ZooTrainingArguments),
         allow_abbrev=False,
+        formatter_class=_WithDefaults,
         prog=kind.program,
         usage=kind.usage,
         add_help=False,
     )
+    parser.flags_by_group(groups_of(kind), rest="flags of transformers' Seq2SeqTrainingArguments")
+    return parser
 
 
 def parse_run(argv: Sequence[str], command: str = "", kind: RunKind = TRAINING) -> RunPlan:
@@ -227,7 +203,7 @@ def parse_run(argv: Sequence[str], command: str = "", kind: RunKind = TRAINING) 
     except OutOfRange as error:
         raise ValueError(error.as_flag) from error
     if unread:
-        raise refused(unread[0], parser._option_string_actions, kind.program)
+        raise refused(unread[0], parser._option_string_actions, kind.program, ALL_FLAGS[0])
     if data_args.dataset is None and data_args.train_file is None:
         raise ValueError("which data? Give --dataset (a sample, a file, a folder or a Hub id) or --train_file")
     if data_args.dataset is not None and Path(data_args.dataset).is_file() and data_args.train_file:

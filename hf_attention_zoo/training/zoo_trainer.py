@@ -32,11 +32,12 @@ from hf_attention_zoo.training.checkpoint_averaging import AverageLastCheckpoint
 from hf_attention_zoo.training.choosing_metric import bare_name, refusal
 from hf_attention_zoo.training.epoch_order import LikeLengths, WholeStream
 from hf_attention_zoo.training.halving_schedule import halving_factor
-from hf_attention_zoo.training.label_smoothing import OTHER_CLASSES, OtherClassesSmoother
+from hf_attention_zoo.training.label_smoothing import OtherClassesSmoother
 from hf_attention_zoo.training.noam_schedule import model_width, noam_rate
 from hf_attention_zoo.training.optimizers import optimizer_class
 from hf_attention_zoo.training.release_schedules import release_factor
 from hf_attention_zoo.training.resumable_trainer import ResumableTrainer
+from hf_attention_zoo.training.run_arguments import OTHER_CLASSES
 
 
 class ZooTrainer(ResumableTrainer):

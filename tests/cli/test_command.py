@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import re
 import subprocess
 import sys
 import warnings
@@ -11,6 +13,11 @@ import pytest
 
 from hf_attention_zoo.cli.command import COMMANDS, main
 from hf_attention_zoo.cli.failures import exit_code, printable
+from hf_attention_zoo.flags import FIRST, MOST_FIRST, FlagParser
+from hf_attention_zoo.tasks.running_text.command import PRETRAINING
+from hf_attention_zoo.tasks.table import TASKS, trained_tasks
+from hf_attention_zoo.training.run_help import TRAINING, RunKind, help_parser
+from hf_attention_zoo.training.run_plan import build_parser
 
 Captured = pytest.CaptureFixture[str]
 
@@ -22,12 +29,66 @@ def test_help_names_every_command(capsys: Captured) -> None:
     assert main([]) == 0
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("train", "pretrain")])
-def test_every_command_has_help(name: str, capsys: Captured) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([name, "--help"])
-    assert ended.value.code == 0
-    assert f"attention-zoo {name}" in capsys.readouterr().out
+@pytest.fixture(scope="module")
+def help_texts() -> dict[str, str]:
+    """The help of every command, from one process that has imported neither torch nor transformers for it."""
+    code = """
+import contextlib, io, json, sys
+from hf_attention_zoo.cli.command import COMMANDS, main
+texts = {}
+for name in COMMANDS:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+        assert main([name, "--help"]) in (0, None)
+    texts[name] = printed.getvalue()
+    heavy = {"torch", "transformers", "transformers.trainer", "datasets", "matplotlib"} & set(sys.modules)
+    assert not heavy, (name, heavy)
+print(json.dumps(texts))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "COLUMNS": "100"}
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_the_flags_that_matter_first(name: str, help_texts: dict[str, str]) -> None:
+    text = help_texts[name]
+    assert text.startswith(f"usage: attention-zoo {name}")
+    titles = re.findall(r"\n\n([^\n]+):\n  --", text)
+    flags = re.findall(r"\n  (--\S+)", text)
+    assert len(flags) == len(set(flags)) or name == "evaluate"  # where kinds of model share some
+    if len(flags) > MOST_FIRST:
+        assert titles[0] == FIRST and len(titles) > 1
+        first = text.partition(f"{FIRST}:")[2].partition(f"\n{titles[1]}:")[0]
+        assert 3 <= len(re.findall(r"\n  --", first)) <= MOST_FIRST
+
+
+def test_the_help_of_train_names_the_tasks_of_the_table_and_how_to_see_every_flag(help_texts: dict[str, str]) -> None:
+    said = " ".join(help_texts["train"].split())
+    assert f"One of: {', '.join(task.name for task in trained_tasks())}." in said.replace("- ", "-")
+    assert "`attention-zoo train --help_all` lists every flag" in said
+    assert all(f"models for {task.name}:" in help_texts["evaluate"] for task in TASKS)
+
+
+@pytest.mark.parametrize("kind", [TRAINING, PRETRAINING], ids=lambda kind: kind.program)
+def test_the_help_shows_flags_that_there_are_and_help_all_shows_them_all(kind: RunKind, capsys: Captured) -> None:
+    every, short = build_parser(kind), help_parser(kind)
+    assert len(kind.first) == MOST_FIRST
+    assert {f"--{name}" for name in kind.first} <= set(short._option_string_actions)
+    assert set(short._option_string_actions) <= set(every._option_string_actions)
+    assert main([kind.program.split()[1], "--help_all"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    shown = [line.split()[0] for line in lines if line.startswith("  --")]
+    assert sorted(shown) == sorted(action.option_strings[0] for action in every._actions)
+
+
+def test_groups_name_flags_that_there_are() -> None:
+    parser = FlagParser(prog="one")
+    parser.add_argument("--two")
+    with pytest.raises(ValueError, match="no flags --tow; there are -h, --two"):
+        parser.flags_by_group({FIRST: ["--tow"]})
 
 
 def test_general_help_does_not_load_the_training(tmp_path: Path) -> None:

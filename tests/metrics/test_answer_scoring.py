@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hf_attention_zoo.metrics.answer_scoring import answer_scores, best_null_threshold, exact_match, word_f1
-from hf_attention_zoo.metrics.tag_scoring import entities, entity_f1, most_frequent_tags, tag_scores
+from hf_attention_zoo.metrics.tag_scoring import entities, entity_f1, entity_scores, most_frequent_tags, tag_scores
 
 
 def test_case_marks_and_articles_do_not_count() -> None:
@@ -64,7 +64,7 @@ AS_SEQEVAL = str.maketrans("LUM", "ESI")
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_names_are_those_of_seqeval_in_every_scheme(scheme: str, form: str) -> None:
     from seqeval.metrics import f1_score
-    from seqeval.metrics.sequence_labeling import get_entities
+    from seqeval.metrics.sequence_labeling import get_entities, precision_recall_fscore_support
 
     pairs = [(mark, kind) for mark in SCHEMES[scheme] for kind in ("PER", "LOC", "b-x")]
     names = ["O", *(form.format(mark=mark, kind=kind) for mark, kind in pairs)]
@@ -77,6 +77,9 @@ def test_names_are_those_of_seqeval_in_every_scheme(scheme: str, form: str) -> N
     guesses = [[tag if random.random() < 0.7 else int(random.integers(len(names))) for tag in row] for row in rows]
     told = [[[theirs[tag] for tag in row] for row in part] for part in (rows, guesses)]
     assert tag_scores(guesses, rows, names)["entity_f1"] == pytest.approx(f1_score(*told))
+    report = zip(*precision_recall_fscore_support(*told, average=None), strict=True)  # kinds in order of the alphabet
+    for score, wanted in zip(entity_scores(guesses, rows, names), report, strict=True):
+        assert (score.precision, score.recall, score.f1, score.texts) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("scheme", ["IOB2", "IOE2", "IOBES", "BILOU"])

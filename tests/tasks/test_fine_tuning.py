@@ -21,6 +21,7 @@ from hf_attention_zoo.tasks.questions import evaluation as question_evaluation
 from hf_attention_zoo.tasks.questions.evaluation import evaluate_answerer, summary
 from hf_attention_zoo.tasks.questions.examples import question_windows
 from hf_attention_zoo.tasks.questions.training import QuestionTask
+from hf_attention_zoo.tasks.table import task_for
 from hf_attention_zoo.tasks.tags.evaluation import evaluate_tagger, predict_tags
 from hf_attention_zoo.training.zoo_trainer import ZooTrainer
 
@@ -117,6 +118,9 @@ def test_tags_are_learnt_scored_and_served(task_run: Arguments, tmp_path: Path) 
     metrics = evaluate_tagger(tmp_path / "run", predictions=tmp_path / "answers.jsonl")
     assert metrics["results"]["accuracy"] > 0.9 and metrics["results"]["words"] == 60
     assert metrics["baselines"]["most_frequent_tag"]["accuracy"] == 1.0
+    assert metrics["baselines"]["majority"]["accuracy"] == pytest.approx(0.2)
+    assert [(one["name"], one["texts"]) for one in metrics["classes"]] == [(tag, 12) for tag in result.facts["tags"]]
+    assert metrics["entities"] == [] and "PUNCT" in task_for(tmp_path / "run").summary(metrics)
     answer = json.loads((tmp_path / "answers.jsonl").read_text().splitlines()[0])
     assert len(answer["predicted"]) == len(answer["words"]) == 5
     tagger = pipeline("token-classification", model=str(tmp_path / "run"), aggregation_strategy="first")
@@ -214,6 +218,7 @@ def test_choices_are_learnt_and_scored(task_run: Arguments, tmp_path: Path, mode
     assert losses(result)[-1] < least and result.metrics["eval_accuracy"] > 0.8
     metrics = evaluate_chooser(tmp_path / "run")
     assert metrics["baselines"]["chance"]["accuracy"] == pytest.approx(1 / 3, abs=1e-4)
+    assert {"chance", "shared_words", "majority"} == set(metrics["baselines"])
     assert metrics["baselines"]["shared_words"]["accuracy"] == 1.0 and metrics["results"]["accuracy"] > 0.8
 
 

@@ -20,13 +20,14 @@ from accelerate.utils import gather_object
 
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.data.text_lines import one_line, written_file
-from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split, write_metrics
-from hf_attention_zoo.flags import FlagParser
+from hf_attention_zoo.evaluation.evaluation_command import missing_baselines
+from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, load_reader, process_state
 from hf_attention_zoo.images.feature_cache import RegionsOfRows, encode_pictures
 from hf_attention_zoo.metrics.caption_scoring import caption_scores
 from hf_attention_zoo.metrics.likelihood import sentence_nll
+from hf_attention_zoo.tasks.captions.evaluation_flags import build_parser
 from hf_attention_zoo.tasks.captions.examples import cached_features, regions_folder
 from hf_attention_zoo.tasks.captions.rows import CaptionRows, load_captions
 from hf_attention_zoo.training.dotted_flags import split_dotted
@@ -243,6 +244,7 @@ def evaluate_captioner(
             "captions_per_second": round(len(rows) / max(seconds, 1e-9), 2),
         },
         "baselines": {name: rounded(caption_scores(texts, rows.captions, language)) for name, texts in beaten.items()},
+        **missing_baselines(baselines, split, "train" in splits),
         **({"groups": by_group(found, rows, group_column, language, beaten)} if group_column else {}),
         **({"note": scores["note"]} if "note" in scores else {}),
         "command": command,
@@ -302,39 +304,10 @@ def summary(metrics: dict[str, Any]) -> str:
     lines.append(
         f"  perplexity per token {results['perplexity_per_token']:.2f}, written in {results['seconds']:.1f} s"
     )
+    lines += [f"  {reason}" for reason in metrics.get("left_out", [])]
     if "note" in metrics:
         lines.append(f"  note: {metrics['note']}")
     return "\n".join(lines)
-
-
-def build_parser(program: str) -> FlagParser:
-    """The flags of `attention-zoo evaluate` for captioners."""
-    parser = FlagParser(
-        prog=program,
-        description="Score a saved captioner on a split and write metrics.json into its folder.",
-        epilog="Any other decoding setting: --generation.NAME VALUE",
-    )
-    parser.add_argument("folder", help="folder of the model (or Hub id)")
-    parser.add_argument("--dataset", help="folder, sample or Hub id; default: what the model was trained on")
-    parser.add_argument("--dataset_config", "--dataset-config", help="configuration of a Hub data set")
-    parser.add_argument("--split", default="test")
-    parser.add_argument("--target_lang", "--target-lang", help="language of the captions; default: the tokenizer's")
-    parser.add_argument("--source_column", "--source-column", help="column of the pictures")
-    parser.add_argument("--target_column", "--target-column", help="column of the captions")
-    parser.add_argument("--group_column", "--group-column", help="score the rows of each value of this column apart")
-    parser.add_argument(
-        "--pictures_outside",
-        "--pictures-outside",
-        action="store_true",
-        help="let rows name pictures outside the folder of the data",
-    )
-    parser.add_argument("--max_samples", "--max-samples", type=int, help="score only the first pictures")
-    parser.add_argument("--batch_size", "--batch-size", type=int, default=32)
-    parser.add_argument("--num_beams", "--num-beams", type=int, help="default: the model's own setting")
-    parser.add_argument("--no_baselines", "--no-baselines", action="store_true", help="score the model alone")
-    parser.add_argument("--output", help=f"file for the metrics; default: FOLDER/{METRICS_FILE}")
-    parser.add_argument("--captions", help="file for the captions, one a line")
-    return parser
 
 
 def main(argv: Sequence[str], program: str = "attention-zoo evaluate") -> int:

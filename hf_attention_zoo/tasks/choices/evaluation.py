@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,19 +12,16 @@ import numpy as np
 import torch
 
 from hf_attention_zoo.evaluation.evaluation_command import (
-    add_common_flags,
     base_metrics,
     run_command,
 )
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
-from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.saved_model import load_checkpoint
 from hf_attention_zoo.metrics.answer_scoring import normal_answer
+from hf_attention_zoo.tasks.choices.evaluation_flags import build_parser
 from hf_attention_zoo.tasks.choices.examples import ChoiceCollator, encode_choices
 from hf_attention_zoo.tasks.choices.rows import load_choices
 from hf_attention_zoo.training.scored_data import chosen_data
-
-COLUMNS = ("context_column", "choices_column", "right_column")
 
 
 @torch.no_grad()
@@ -68,7 +66,8 @@ def evaluate_chooser(
         folder: saved model with tokenizer.
         dataset, split, ...: as for `load_choices`; without a dataset those of the training are taken.
         max_samples: score only the first rows.
-        baselines: score chance and the ending that shares the most words with the context, too.
+        baselines: score chance, the ending that shares the most words with the context and, where there is a training
+            split, the place that is right most often in it, too.
         output: file to write, by default metrics.json in the folder.
         predictions: file for the answers, a JSON line each.
 
@@ -107,6 +106,9 @@ def evaluate_chooser(
         metrics["baselines"]["chance"] = {"accuracy": round(1 / len(choices[0]), 4)}
         shared = choice_scores(shared_words(contexts, choices), labels)
         metrics["baselines"]["shared_words"] = {"accuracy": round(shared["accuracy"], 4)}
+        if split != "train" and "train" in splits:
+            place, _ = Counter(splits["train"]["label"]).most_common(1)[0]
+            metrics["baselines"]["majority"] = {"accuracy": round(labels.count(place) / max(1, len(labels)), 4)}
     write_metrics(metrics, folder, output)
     entries = (
         {**row, "predicted": int(scores.argmax()), "logits": [round(float(s), 4) for s in scores]}
@@ -130,18 +132,12 @@ def shared_words(contexts: Sequence[str], choices: Sequence[Sequence[str]]) -> n
 def summary(metrics: dict[str, Any]) -> str:
     """The numbers as a person reads them."""
     data, simple = metrics["dataset"], metrics["baselines"]
-    beside = "".join(f"   {name.replace('_', ' ')} {scores['accuracy']:.3f}" for name, scores in simple.items())
+    said = {"shared_words": "most shared words", "majority": "most frequent place"}
+    beside = "".join(f"   {said.get(name, name)} {scores['accuracy']:.3f}" for name, scores in simple.items())
     return (
         f"{data['name']}, {data['split']} split, {data['rows']:,} contexts\n"
         f"  accuracy  {metrics['results']['accuracy']:6.3f}{beside}"
     )
-
-
-def build_parser(program: str) -> FlagParser:
-    """The flags of `attention-zoo evaluate` for models that choose."""
-    parser = FlagParser(prog=program, description="Score choices and write metrics.json.")
-    add_common_flags(parser, COLUMNS, batch_size=16)
-    return parser
 
 
 def main(argv: Sequence[str], program: str = "attention-zoo evaluate") -> int:

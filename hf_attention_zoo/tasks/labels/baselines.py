@@ -17,6 +17,8 @@ import numpy as np
 from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from hf_attention_zoo.data.text_encoding import Text, joined
 
+NEEDS_SCIKIT_LEARN = "the tf-idf baseline needs scikit-learn: pip install 'hf_attention_zoo[baselines]'"
+
 LOUD = 20.0  # a logit that stands for certainty
 _UNSPACED = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af]")
 _COUNTED_TEXTS = 500
@@ -59,7 +61,7 @@ def tfidf_logits(
         ImportError: scikit-learn is not installed.
     """
     if not tfidf_available():
-        raise ImportError("the tf-idf baseline needs scikit-learn: pip install 'hf_attention_zoo[baselines]'")
+        raise ImportError(NEEDS_SCIKIT_LEARN)
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectorizer = TfidfVectorizer(sublinear_tf=True, min_df=2, strip_accents=None, **_units(train_texts))

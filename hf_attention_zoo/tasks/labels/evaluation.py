@@ -14,12 +14,20 @@ from transformers import DataCollatorWithPadding
 from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL, LabelInfo, known_names, label_info_of
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.data.text_encoding import Text, encode_texts
-from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split, write_metrics, write_predictions
-from hf_attention_zoo.flags import FlagParser
+from hf_attention_zoo.evaluation.class_table import class_lines
+from hf_attention_zoo.evaluation.evaluation_command import missing_baselines
+from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
 from hf_attention_zoo.metrics.label_scoring import SCORERS, class_scores, confusion_matrix, mean_loss, set_scores
-from hf_attention_zoo.tasks.labels.baselines import cosine_logits, majority_logits, tfidf_available, tfidf_logits
+from hf_attention_zoo.tasks.labels.baselines import (
+    NEEDS_SCIKIT_LEARN,
+    cosine_logits,
+    majority_logits,
+    tfidf_available,
+    tfidf_logits,
+)
+from hf_attention_zoo.tasks.labels.evaluation_flags import build_parser
 from hf_attention_zoo.tasks.labels.rows import load_labelled
 from hf_attention_zoo.training.scored_data import chosen_data
 
@@ -70,7 +78,8 @@ def evaluate_classifier(
             commas. Without a dataset those of the training are taken (training.json).
         max_samples: score only the first texts.
         batch_size: texts read at a time.
-        baselines: score what is to be beaten, too, if the data set has a training split.
+        baselines: score what is to be beaten, too, if the data set has a training split. Under `left_out` the metrics
+            say which baselines are missing, and why.
         output: file to write, by default metrics.json in the folder (for a Hub id nothing).
         predictions: file for the answers: a JSON line with the label and the scores of each text.
         command: what to note as the command that was used.
@@ -139,6 +148,7 @@ def evaluate_classifier(
             "texts_per_second": round(len(texts) / max(seconds, 1e-9), 1),
         },
         "baselines": _baselines(train, texts, pairs, labels, info) if train is not None else {},
+        **missing_baselines(baselines, split, train is not None, *([] if tfidf_available() else [NEEDS_SCIKIT_LEARN])),
         **_by_class(logits, labels, info),
         "command": command,
         "hardware": describe_hardware(),
@@ -164,7 +174,8 @@ def summary(metrics: dict[str, Any]) -> str:
             )
             lines.append(f"  {name:<9} {results[name]:6.3f}{beside}")
     lines.append(f"  loss {results['loss']:.3f}, read in {results['seconds']:.1f} s")
-    return "\n".join(lines)
+    lines += [f"  {reason}" for reason in metrics.get("left_out", [])]
+    return "\n".join([*lines, *class_lines(metrics.get("classes", []))])
 
 
 def _baselines(
@@ -221,27 +232,6 @@ def _rounded(scores: dict[str, float]) -> dict[str, float]:
 
 def _without_none(entries: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in entries.items() if value is not None}
-
-
-def build_parser(program: str) -> FlagParser:
-    """The flags of `attention-zoo evaluate` for classifiers."""
-    parser = FlagParser(
-        prog=program, description="Score a saved classifier on a split and write metrics.json into its folder."
-    )
-    parser.add_argument("folder", help="folder of the model (or Hub id)")
-    parser.add_argument("--dataset", help="sample, file, folder or Hub id; default: what the model was trained on")
-    parser.add_argument("--dataset_config", "--dataset-config", help="configuration of a Hub data set")
-    parser.add_argument("--split", default="test")
-    parser.add_argument("--text_column", "--text-column")
-    parser.add_argument("--text_pair_column", "--text-pair-column")
-    parser.add_argument("--label_column", "--label-column", help="several with commas")
-    parser.add_argument("--label_separator", "--label-separator")
-    parser.add_argument("--max_samples", "--max-samples", type=int, help="score only the first texts")
-    parser.add_argument("--batch_size", "--batch-size", type=int, default=64)
-    parser.add_argument("--no_baselines", "--no-baselines", action="store_true", help="score the model alone")
-    parser.add_argument("--output", help=f"file for the metrics; default: FOLDER/{METRICS_FILE}")
-    parser.add_argument("--predictions", help="file for the answers, a JSON line each")
-    return parser
 
 
 def main(argv: Sequence[str], program: str = "attention-zoo evaluate") -> int:

@@ -13,25 +13,19 @@ import numpy as np
 import torch
 
 from hf_attention_zoo.evaluation.evaluation_command import (
-    add_common_flags,
     base_metrics,
     run_command,
 )
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
-from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.saved_model import load_checkpoint
 from hf_attention_zoo.metrics.answer_scoring import answer_scores, best_null_threshold, normal_answer
+from hf_attention_zoo.tasks.questions.evaluation_flags import build_parser
 from hf_attention_zoo.tasks.questions.examples import padded_windows, question_windows
 from hf_attention_zoo.tasks.questions.rows import load_questions
 from hf_attention_zoo.tasks.questions.span_search import MAX_ANSWER_TOKENS, Span, best_spans
 from hf_attention_zoo.training.scored_data import chosen_data
 
-COLUMNS = ("question_column", "context_column", "answers_column")
 DEFAULT_STRIDE = 128
-DESCRIPTION = (
-    "Score answers to questions and write metrics.json. Where some have none, the threshold of the empty answer is "
-    'chosen on the validation split; hand it to pipeline("question-answering", ...) as null_threshold.'
-)
 
 
 @dataclass(frozen=True)
@@ -209,14 +203,6 @@ def summary(metrics: dict[str, Any]) -> str:
         chosen = results["null_threshold"]
         lines.append(f"  for the pipeline: handle_impossible_answer=True, null_threshold={chosen}")
     return "\n".join(lines)
-
-
-def build_parser(program: str) -> FlagParser:
-    """The flags of `attention-zoo evaluate` for models that answer questions."""
-    parser = FlagParser(prog=program, description=DESCRIPTION)
-    add_common_flags(parser, COLUMNS, batch_size=16)
-    parser.add_argument("--doc_stride", "--doc-stride", type=int, help="tokens by which windows move on")
-    return parser
 
 
 def main(argv: Sequence[str], program: str = "attention-zoo evaluate") -> int:

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hf_attention_zoo.evaluation.evaluation_command import base_metrics
+from hf_attention_zoo.evaluation.evaluation_command import base_metrics, missing_baselines
 from hf_attention_zoo.evaluation.metrics_file import write_metrics
-from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.saved_model import load_checkpoint
 from hf_attention_zoo.folders.written_files import FACTS_FILE, recorded_arguments
 from hf_attention_zoo.registry import get_architecture
+from hf_attention_zoo.tasks.running_text.corpus_arguments import CorpusArguments
+from hf_attention_zoo.tasks.running_text.evaluation_flags import build_parser
 from hf_attention_zoo.tasks.running_text.objectives import objective_class
 from hf_attention_zoo.tasks.running_text.rows import DocumentSource
-from hf_attention_zoo.tasks.running_text.training import CorpusArguments
 from hf_attention_zoo.whole_files import read_json
 
 
@@ -96,11 +96,13 @@ def evaluate_language(
     metrics["results"] |= {name: _rounded(value) for name, value in found.items()}
     metrics["length"] = longest
     training = DocumentSource(dataset, split="train", limit=baseline_documents, **options)
-    if baselines and split != "train" and training.has_split():
+    learnt = training.has_split()
+    if baselines and split != "train" and learnt:
         simpler = objective.baselines(tokenizer, training, held_out, length=longest)
         metrics["baselines"] = {
             name: {number: _rounded(value) for number, value in numbers.items()} for name, numbers in simpler.items()
         }
+    metrics |= missing_baselines(baselines, split, learnt)
     write_metrics(metrics, folder, output)
     return metrics
 
@@ -131,28 +133,7 @@ def summary(metrics: dict[str, Any]) -> str:
                 if name in numbers
             )
             lines.append(f"  {name:<23} {value:9.3f}{beside}")
-    return "\n".join(lines)
-
-
-def build_parser(program: str) -> FlagParser:
-    """The flags of `attention-zoo evaluate` for pre-trained models."""
-    parser = FlagParser(prog=program, description="Score a pre-trained model on running text and write metrics.json.")
-    parser.add_argument("folder", help="folder of the model (or Hub id)")
-    parser.add_argument("--dataset", help="sample, file, folder or Hub id; default: what the model was trained on")
-    parser.add_argument("--dataset_config", "--dataset-config", help="configuration of a Hub data set")
-    parser.add_argument("--split", default="test")
-    parser.add_argument("--text_column", "--text-column")
-    parser.add_argument("--text_documents", "--text-documents")
-    parser.add_argument("--language")
-    parser.add_argument("--length", type=int, help="tokens of an example; default: the longest of the training")
-    parser.add_argument("--max_documents", "--max-documents", type=int, help="score only the first documents")
-    parser.add_argument(
-        "--baseline_documents", "--baseline-documents", type=int, help="n-gram models learn from at most so many"
-    )
-    parser.add_argument("--batch_size", "--batch-size", type=int, default=16)
-    parser.add_argument("--no_baselines", "--no-baselines", action="store_true", help="score the model alone")
-    parser.add_argument("--output", help="file for the metrics; default: metrics.json in the folder")
-    return parser
+    return "\n".join([*lines, *(f"  {reason}" for reason in metrics.get("left_out", []))])
 
 
 def main(argv: Sequence[str], program: str = "attention-zoo evaluate") -> int:

@@ -11,20 +11,19 @@ import torch
 
 from hf_attention_zoo.data.labels import known_names, label_info_of
 from hf_attention_zoo.data.text_encoding import row_limit
+from hf_attention_zoo.evaluation.class_table import class_lines
 from hf_attention_zoo.evaluation.evaluation_command import (
-    add_common_flags,
     base_metrics,
+    missing_baselines,
     run_command,
 )
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
-from hf_attention_zoo.flags import FlagParser
 from hf_attention_zoo.folders.saved_model import load_checkpoint
-from hf_attention_zoo.metrics.tag_scoring import most_frequent_tags, tag_scores
+from hf_attention_zoo.metrics.tag_scoring import entity_scores, most_frequent_tags, scores_by_tag, tag_scores
+from hf_attention_zoo.tasks.tags.evaluation_flags import build_parser
 from hf_attention_zoo.tasks.tags.examples import first_pieces, fitting_parts
 from hf_attention_zoo.tasks.tags.rows import load_tagged
 from hf_attention_zoo.training.scored_data import chosen_data
-
-COLUMNS = ("words_column", "tags_column")
 
 
 @torch.no_grad()
@@ -77,7 +76,8 @@ def evaluate_tagger(
         folder: saved model with tokenizer.
         dataset, split, ...: as for `load_tagged`; without a dataset those of the training are taken.
         max_samples: score only the first sentences.
-        baselines: score each word's most frequent tag, too, if there is a training split.
+        baselines: score the most frequent tag and each word's most frequent tag, too, if there is a training split;
+            else `left_out` says why they are missing.
         output: file to write, by default metrics.json in the folder.
         predictions: file for the answers, a JSON line each.
 
@@ -112,12 +112,19 @@ def evaluate_tagger(
     metrics = base_metrics("token-classification", model, chosen.name, split, len(words), seconds, command)
     metrics["results"] |= {name: round(value, 4) for name, value in tag_scores(predicted, tags, names).items()}
     metrics["results"]["words"] = sum(map(len, words))
+    metrics["classes"] = [score.as_dict() for score in scores_by_tag(predicted, tags, names)]
+    metrics["entities"] = [score.as_dict() for score in entity_scores(predicted, tags, names)]
     if baselines and split != "train" and "train" in splits:
         usual = most_frequent_tags(splits["train"]["words"], splits["train"]["tags"])
-        guessed = [[usual.get(word, usual[""]) for word in row] for row in words]
-        metrics["baselines"]["most_frequent_tag"] = {
-            name: round(value, 4) for name, value in tag_scores(guessed, tags, names).items()
+        guesses = {
+            "majority": [[usual[""]] * len(row) for row in words],
+            "most_frequent_tag": [[usual.get(word, usual[""]) for word in row] for row in words],
         }
+        for baseline, guessed in guesses.items():
+            metrics["baselines"][baseline] = {
+                name: round(value, 4) for name, value in tag_scores(guessed, tags, names).items()
+            }
+    metrics |= missing_baselines(baselines, split, "train" in splits)
     write_metrics(metrics, folder, output)
     entries = (
         {
@@ -135,19 +142,18 @@ def summary(metrics: dict[str, Any]) -> str:
     """The numbers as a person reads them."""
     results, data = metrics["results"], metrics["dataset"]
     lines = [f"{data['name']}, {data['split']} split, {data['rows']:,} sentences, {results['words']:,} words"]
-    usual = metrics["baselines"].get("most_frequent_tag", {})
+    said = {"majority": "the most frequent tag", "most_frequent_tag": "each word's most frequent tag"}
     for name in ("accuracy", "macro_f1", "entity_f1"):
         if name in results:
-            beside = f"   each word's most frequent tag {usual[name]:6.3f}" if name in usual else ""
+            beside = "".join(
+                f"   {said[baseline]} {scores[name]:6.3f}"
+                for baseline, scores in metrics["baselines"].items()
+                if name in scores
+            )
             lines.append(f"  {name:<9} {results[name]:6.3f}{beside}")
-    return "\n".join(lines)
-
-
-def build_parser(program: str) -> FlagParser:
-    """The flags of `attention-zoo evaluate` for taggers."""
-    parser = FlagParser(prog=program, description="Score a saved tagger and write metrics.json.")
-    add_common_flags(parser, COLUMNS)
-    return parser
+    lines += [f"  {reason}" for reason in metrics.get("left_out", [])]
+    by_kind, by_tag = class_lines(metrics.get("entities", []), "names"), class_lines(metrics.get("classes", []), "tag")
+    return "\n".join([*lines, *by_kind, *by_tag])
 
 
 def main(argv: Sequence[str], program: str = "attention-zoo evaluate") -> int:

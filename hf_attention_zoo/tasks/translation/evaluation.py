@@ -18,13 +18,13 @@ from transformers import DataCollatorForSeq2Seq
 
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.data.text_lines import one_line, written_file
-from hf_attention_zoo.evaluation.metrics_file import METRICS_FILE, rows_of_split, write_metrics
-from hf_attention_zoo.flags import FlagParser
+from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
 from hf_attention_zoo.metrics.likelihood import sentence_nll
 from hf_attention_zoo.metrics.scoring import bleu_by_source_length, copy_baseline, corpus_bleu, corpus_chrf
 from hf_attention_zoo.seq2seq.translating import translate
+from hf_attention_zoo.tasks.translation.evaluation_flags import build_parser
 from hf_attention_zoo.tasks.translation.rows import load_data
 from hf_attention_zoo.training.dotted_flags import split_dotted
 from hf_attention_zoo.training.scored_data import chosen_data
@@ -211,40 +211,6 @@ def summary(metrics: dict[str, Any]) -> str:
     if "note" in results["bleu"]:
         lines.append(f"  note: {results['bleu']['note']}")
     return "\n".join(lines)
-
-
-def build_parser(program: str) -> FlagParser:
-    """The flags of `attention-zoo evaluate`."""
-    parser = FlagParser(
-        prog=program,
-        description="Score a saved model on a split and write metrics.json into its folder. These are the flags of "
-        "translators; with the folder of another kind of model before --help, those of its kind are shown.",
-        epilog="Any other decoding setting: --generation.NAME VALUE, e.g. --generation.gnmt_length_penalty 0.6",
-    )
-    parser.add_argument("folder", help="folder of the model (or Hub id)")
-    parser.add_argument("--dataset", help="sample, file, folder or Hub id; default: what the model was trained on")
-    parser.add_argument("--dataset_config", "--dataset-config", help="configuration of a Hub data set")
-    parser.add_argument("--split", default="test", help="default: test")
-    parser.add_argument("--source_lang", "--source-lang", help="default: the tokenizer's")
-    parser.add_argument("--target_lang", "--target-lang", help="default: the tokenizer's")
-    parser.add_argument("--source_column", "--source-column", help="column of the sources")
-    parser.add_argument("--target_column", "--target-column", help="column of the targets")
-    parser.add_argument("--max_words", "--max-words", type=int, help="leave out longer pairs")
-    parser.add_argument("--max_samples", "--max-samples", type=int, help="score only the first sentences")
-    parser.add_argument("--batch_size", "--batch-size", type=int, default=32, help="sentences at a time; default: 32")
-    parser.add_argument("--num_beams", "--num-beams", type=int, help="default: the model's own setting")
-    parser.add_argument("--length_penalty", "--length-penalty", type=float, help="default: the model's own setting")
-    parser.add_argument("--max_new_tokens", "--max-new-tokens", type=int, help="limit of each translation's length")
-    parser.add_argument(
-        "--replace_unknown",
-        "--replace-unknown",
-        action="store_true",
-        help="put the aligned source word where the model writes an unknown one",
-    )
-    parser.add_argument("--tokenize", help="tokeniser of sacreBLEU; default: by target language")
-    parser.add_argument("--output", help=f"file for the metrics; default: FOLDER/{METRICS_FILE}")
-    parser.add_argument("--translations", help="file for the translations, one a line")
-    return parser
 
 
 def main(argv: Sequence[str], program: str) -> int:

@@ -93,7 +93,9 @@ def test_a_run_learns_scores_and_serves_the_pipeline(
     assert metrics["results"]["accuracy"] > metrics["baselines"]["majority"]["accuracy"]
     assert [one["name"] for one in metrics["classes"]] == facts["labels"]
     assert sum(map(sum, metrics["confusion"])) == metrics["dataset"]["rows"] == 11
-    assert "most frequent" in summary(metrics)
+    printed = summary(metrics)
+    assert "most frequent" in printed and "tf-idf, linear" in printed and "left_out" not in metrics
+    assert all(f"{one['f1']:.3f}" in printed and one["name"] in printed for one in metrics["classes"])
 
     texts = [json.loads(line)["text"] for line in (labelled_folder / "test.jsonl").read_text().splitlines()]
     classify = pipeline("text-classification", model=str(folder))
@@ -257,11 +259,19 @@ def test_evaluation_refuses_what_the_model_does_not_know(label_run: Arguments, t
 
 
 def test_the_evaluate_command_finds_out_what_the_folder_holds(
-    label_run: Arguments, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    label_run: Arguments, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hf_attention_zoo.tasks.evaluate import main
 
+    monkeypatch.setattr("hf_attention_zoo.tasks.labels.evaluation.tfidf_available", lambda: False)
     train(label_run("--max_steps", "1"))
+    assert main([str(tmp_path / "run")]) == 0
+    printed = capsys.readouterr().out
+    assert "most frequent" in printed and "precision     recall         F1    support" in printed
+    assert [line.split()[0] for line in printed.splitlines()[-3:]] == ["bad", "fair", "good"]
+    assert "  the tf-idf baseline needs scikit-learn: pip install 'hf_attention_zoo[baselines]'\n" in printed
+    (left_out,) = evaluate_classifier(tmp_path / "run")["left_out"]
+    assert left_out in printed
     answers = tmp_path / "answers.jsonl"
     assert main([str(tmp_path / "run"), "--no_baselines", "--max_samples", "4", "--predictions", str(answers)]) == 0
     assert "test split, 4 texts" in capsys.readouterr().out
