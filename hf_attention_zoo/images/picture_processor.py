@@ -46,7 +46,7 @@ class PictureProcessor(PilBackend):
             return list(images)
         return [images]
 
-    def process_image(self, image: Any, *args: Any, **kwargs: Any) -> Image.Image:
+    def process_image(self, image: Any, *args: Any, **kwargs: Any) -> Any:
         """Whatever came, in RGB."""
         return open_picture(image)
 
@@ -66,14 +66,15 @@ class PictureProcessor(PilBackend):
 
     def _preprocess(
         self,
-        images: list[Image.Image],
+        images: Any,
+        *args: Any,
         do_resize: bool | None = None,
         size: Any = None,
         resample: Any = None,
         do_center_crop: bool | None = None,
         crop_size: Any = None,
         do_rescale: bool | None = None,
-        rescale_factor: float | None = None,
+        rescale_factor: Any = None,
         do_normalize: bool | None = None,
         image_mean: Any = None,
         image_std: Any = None,
@@ -81,7 +82,7 @@ class PictureProcessor(PilBackend):
         return_tensors: Any = None,
         **kwargs: Any,
     ) -> BatchFeature:
-        rows = []
+        rows: Any = []
         for picture in images:
             settings = {"size": size, "crop_size": crop_size, "resample": resample, "do_pad": do_pad}
             fitted = fit(picture, do_resize=do_resize, do_center_crop=do_center_crop, **settings)
@@ -115,25 +116,22 @@ def fit(
     width, height = picture.size
     if not do_resize and not do_center_crop:
         return picture
-    shortest = _side(size, "shortest_edge")
     if do_center_crop:
-        wanted = _side(crop_size, "width"), _side(crop_size, "height")
-        if None in wanted:
-            raise ValueError(f"crop_size={crop_size}; give a height and a width")
-        if do_resize and shortest is None:
-            scale = _side(size, "height") / height, _side(size, "width") / width
-            scales = scale[1], scale[0]
-        else:
-            scales = (shortest / min(width, height),) * 2 if do_resize else (1.0, 1.0)
+        wanted = _both_sides(crop_size, f"crop_size={crop_size}; give a height and a width")
+        shortest = _side(size, "shortest_edge")
+        scales = (1.0, 1.0)
+        if do_resize and shortest is not None:
+            scales = (shortest / min(width, height),) * 2
+        elif do_resize:
+            stretched = _both_sides(size, f"size={size}; give the shortest_edge, or a height and a width")
+            scales = stretched[0] / width, stretched[1] / height
         cut = wanted[0] / scales[0], wanted[1] / scales[1]  # what of the picture is seen
         left, top = (width - cut[0]) / 2, (height - cut[1]) / 2
         if left < 0 or top < 0:  # the crop is larger than the picture: white beside it
             picture, left, top = _padded(picture, cut, left, top)
         box = (max(left, 0.0), max(top, 0.0), min(left + cut[0], picture.width), min(top + cut[1], picture.height))
         return picture.resize(wanted, resample, box=box)
-    wanted = _side(size, "width"), _side(size, "height")
-    if None in wanted:
-        raise ValueError(f"size={size} without do_center_crop; give a height and a width")
+    wanted = _both_sides(size, f"size={size} without do_center_crop; give a height and a width")
     if do_pad:
         ratio = wanted[0] / wanted[1]
         whole = max(width, height * ratio), max(height, width / ratio)
@@ -149,6 +147,14 @@ def _side(size: Any, name: str) -> int | None:
     if isinstance(size, dict):
         return size.get(name)
     return getattr(size, name, None)
+
+
+def _both_sides(size: Any, wrong: str) -> tuple[int, int]:
+    """Width and height; where one is missing, a ValueError says what is `wrong`."""
+    width, height = _side(size, "width"), _side(size, "height")
+    if width is None or height is None:
+        raise ValueError(wrong)
+    return width, height
 
 
 def _padded(

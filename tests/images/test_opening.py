@@ -171,3 +171,14 @@ def test_a_list_of_pictures_is_a_batch_in_order_and_bad_ones_are_numbered() -> N
         assert torch.equal(processor(picture, return_tensors="pt")["pixel_values"][0], together[row])
     with pytest.raises(ValueError, match="picture 1 cannot be read"):
         processor([pictures[0], b"nothing"])
+
+
+def test_settings_that_say_no_size_are_named() -> None:
+    picture = Image.new("RGB", (30, 20))
+    for settings, said in (
+        ({"size": {"longest_edge": 300}}, "size=.*shortest_edge, or a height and a width"),
+        ({"size": {"longest_edge": 300}, "do_center_crop": False}, "size=.*give a height and a width"),
+        ({"crop_size": {"height": 10}}, "crop_size=.*give a height and a width"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            PictureProcessor().fitted(picture, **settings)
