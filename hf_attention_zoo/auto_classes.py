@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterable, ValuesView
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from hf_attention_zoo.registry import ARCHITECTURES, CAUSAL, Architecture, load_object
@@ -30,10 +30,10 @@ class _DeferredMapping(dict[Any, Any]):
     def get(self, key: Any, default: Any = None) -> Any:
         return self[key] if key in self else default  # noqa: SIM401 (dict.get would hand out the deferred value)
 
-    def values(self) -> ValuesView[Any]:
+    def values(self) -> Any:  # a view, as dict's own, whose class has no public name
         return {key: self[key] for key in self.keys()}.values()
 
-    def items(self) -> ItemsView[Any, Any]:
+    def items(self) -> Any:
         return {key: self[key] for key in self.keys()}.items()
 
 
@@ -78,8 +78,9 @@ def _register_image_processors(rows: Iterable[Architecture] = ARCHITECTURES) -> 
     from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
     for row in rows:
-        if row.image_processor is not None:
-            AutoImageProcessor.register(row.config_class, image_processor_classes={"pil": row.image_processor_class})
+        found = row.image_processor_class
+        if found is not None:
+            AutoImageProcessor.register(row.config_class, image_processor_classes={"pil": found})
 
 
 def _register_processors(rows: Iterable[Architecture] = ARCHITECTURES) -> None:

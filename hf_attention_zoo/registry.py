@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,16 @@ class Architecture:
     @property
     def tokenizer_class(self) -> type[PreTrainedTokenizerBase] | None:
         return None if self.tokenizer is None else load_object(self.tokenizer)
+
+    def train_tokenizer(self, texts: Iterable[Any], *more: Iterable[Any], **settings: Any) -> PreTrainedTokenizerBase:
+        """A tokenizer of this architecture, learnt from texts; the rest as its class's own `train` has it.
+
+        Raises:
+            ValueError: the architecture has no tokenizer.
+        """
+        if self.tokenizer is None:
+            raise ValueError(f"{self.model_type} has no tokenizer of its own; give the folder of one")
+        return load_object(self.tokenizer).train(texts, *more, **settings)
 
     @property
     def image_processor_class(self) -> type[BaseImageProcessor] | None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from hf_attention_zoo.data.columns import column_names, has_column, value_at
 from hf_attention_zoo.data.delimited_files import as_list
 from hf_attention_zoo.data.entry_words import said
-from hf_attention_zoo.data.record_files import features_of_files, listed_classes, read_rows
+from hf_attention_zoo.data.record_files import SplitFile, features_of_files, listed_classes, read_rows
 from hf_attention_zoo.data.sources import DataFiles, fetch_from_hub, local_files, refuse_arguments
 from hf_attention_zoo.data.split_names import canonical_split
 
@@ -40,6 +41,10 @@ class RowSource:
         return next(filter(None, listed), None)
 
 
+def _rows_of_files(paths: Sequence[SplitFile]) -> Iterator[PlacedRow]:
+    return (row for path in paths for row in read_rows(path))
+
+
 def row_sources(
     dataset: str | os.PathLike, dataset_config: str | None, data_files: DataFiles | None
 ) -> dict[str, RowSource]:
@@ -53,9 +58,7 @@ def row_sources(
     if files is not None:
         refuse_arguments(name, "a local data set", dataset_config=dataset_config)
         return {
-            split: RowSource(
-                lambda paths=paths: (row for path in paths for row in read_rows(path)), features_of_files(paths)
-            )
+            split: RowSource(partial(_rows_of_files, paths), features_of_files(paths))
             for split, paths in files.items()
         }
     found = {}

@@ -76,7 +76,7 @@ def resolve_columns(
     if isinstance(translation, Mapping):
         source, target = choose_languages(list(translation), source_lang, target_lang, where=where)
         return PairColumns(f"translation.{source}", f"translation.{target}", id_column)
-    if source_lang in row and target_lang in row:
+    if source_lang is not None and target_lang is not None and source_lang in row and target_lang in row:
         return PairColumns(source_lang, target_lang, id_column)
     wanted = "'source' and 'target'"
     if source_lang or target_lang:
@@ -128,7 +128,7 @@ def choose_languages(
         return default
     given = source_lang if source_lang is not None else target_lang
     others = [language for language in languages if language != given]
-    if default is not None:
+    if default is not None and given is not None:
         # Prefer the default of the open side, else what the given side has taken from the other end.
         preferred = default[1] if source_lang is not None else default[0]
         other = preferred if preferred != given else default[0] if source_lang is not None else default[1]
@@ -139,7 +139,7 @@ def choose_languages(
             f"{where} has the languages {listed}: say which way with "
             f"{said('source_lang and target_lang', '--source_lang and --target_lang')}"
         )
-    return (source_lang, other) if source_lang is not None else (other, given)
+    return (given, other) if source_lang is not None else (other, given)
 
 
 def text_at(row: Row, path: str, place: str) -> str:

@@ -158,12 +158,18 @@ _ITEM = re.compile(
 _GAP = re.compile(r"\s*,?\s*")
 
 
+def _behind_gap(text: str, place: int) -> int:
+    """The place behind white space and a comma, or the same place where there is neither."""
+    gap = _GAP.match(text, place)
+    return place if gap is None else gap.end()
+
+
 def _list_at(text: str, start: int, numbers: bool) -> tuple[list[Any] | None, int]:
     """The list that begins at a place and the place behind it; None if there is none."""
     import json
 
     items: list[Any] = []
-    place = _GAP.match(text, start + 1).end() if text[start + 1 : start + 2] != "," else start + 1
+    place = _behind_gap(text, start + 1) if text[start + 1 : start + 2] != "," else start + 1
     while place < len(text) and text[place] != "]":
         if text[place] == "[":
             inner, place = _list_at(text, place, numbers)
@@ -181,7 +187,7 @@ def _list_at(text: str, start: int, numbers: bool) -> tuple[list[Any] | None, in
             place = match.end()
         else:
             return None, place
-        after = _GAP.match(text, place).end()
+        after = _behind_gap(text, place)
         if after == place and text[place : place + 1] != "]":
             return None, place  # two items without anything between them
         place = after

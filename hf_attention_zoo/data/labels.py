@@ -271,13 +271,13 @@ def _read_class_sets(
         names = classes.names or (columns if len(columns) > 1 else [str(index) for index in range(len(rows[0]))])
         values = []
         for (place, value), row in zip(placed, rows, strict=True):
-            found = [_mark(part) for part in row]
-            if None in found or len(row) != len(names):
+            found = [mark for part in row if (mark := _mark(part)) is not None]
+            if not len(found) == len(row) == len(names):
                 raise ValueError(
                     f"{place}: the labels are {value!r}; {len(names)} marks of 0 or 1 are wanted, one for each of "
                     f"{', '.join(names)}"
                 )
-            values.append([float(mark) for mark in found])
+            values.append(found)
         return names, values
     texts = [[classes.text(part, place) for part in row] for (place, _), row in zip(placed, rows, strict=True)]
     names = classes.settle([text for row in texts for text in row])

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -186,8 +186,8 @@ class TokenBudgetBatchSampler:
         return 1.0 - sum(int(self._widths[batch].sum()) for batch in self.plan()) / padded
 
     def _fingerprint(self) -> str:
-        settings = (self.max_tokens, self.pairs_per_batch, self.pool_batches, self.num_replicas, self.seed)
-        settings += (self.shuffle, self.order, self.reshuffle_each_epoch)
+        cutting = (self.max_tokens, self.pairs_per_batch, self.pool_batches, self.num_replicas, self.seed)
+        settings = (*cutting, self.shuffle, self.order, self.reshuffle_each_epoch)
         return hashlib.sha256(repr(settings).encode() + self._widths.tobytes()).hexdigest()[:16]
 
     def _total_batches(self) -> int:
@@ -225,9 +225,11 @@ class TokenBudgetBatchSampler:
         else:
             drawn = (epoch, attempt) if self.reshuffle_each_epoch else (0, 0)
             examples = np.random.default_rng([self.seed, drawn[0], 0, drawn[1]]).permutation(len(self._widths))
-        if self.pairs_per_batch is not None:
-            return self._cut_by_pairs(examples, self.pairs_per_batch)
-        return self._cut_by_tokens(examples, self.max_tokens)
+        if self.max_tokens is not None:
+            return self._cut_by_tokens(examples, self.max_tokens)
+        if self.pairs_per_batch is None:
+            raise ValueError("max_tokens and batch_size are both None; give one of the two")
+        return self._cut_by_pairs(examples, self.pairs_per_batch)
 
     def _cut_by_pairs(self, examples: np.ndarray, pairs: int) -> list[list[int]]:
         batches = []
@@ -262,9 +264,7 @@ class TokenBudgetBatchSampler:
         return pool[np.argsort(self._widths[pool], kind="stable")]
 
 
-def pair_lengths(
-    dataset: Iterable[dict[str, Any]] | Any, source: str = "input_ids", target: str = "labels"
-) -> np.ndarray:
+def pair_lengths(dataset: Any, source: str = "input_ids", target: str = "labels") -> np.ndarray:
     """Lengths of tokenised pairs, as `TokenBudgetBatchSampler` wants them.
 
     Args:

@@ -19,6 +19,8 @@ def backbone_configuration(name: str | None, stored: dict[str, Any] | None) -> P
         if "model_type" not in stored:
             raise ValueError("backbone_config has no 'model_type'; give what `config.to_dict()` of a backbone gives")
         return AutoConfig.for_model(**stored)
+    if name is None:
+        raise ValueError("neither backbone nor backbone_config is given; give the name of a backbone")
     if importlib.util.find_spec("timm") is not None:
         import timm
 
@@ -46,6 +48,7 @@ class BackboneMaps(nn.Module):
 
 def pretrained_backbone(name: str, config: PreTrainedConfig) -> dict[str, Tensor]:
     """The weights of a backbone by name, as `BackboneMaps` holds them."""
-    kind = MODEL_FOR_BACKBONE_MAPPING[type(config)]  # AutoBackbone itself would ask the Hub about folders, too
+    # AutoBackbone itself would ask the Hub about folders, too. The table's type allows for tokenizers as well.
+    kind: Any = MODEL_FOR_BACKBONE_MAPPING[type(config)]
     backbone = kind.from_pretrained(name, config=config)
     return {f"backbone.{key}": tensor for key, tensor in backbone.state_dict().items()}

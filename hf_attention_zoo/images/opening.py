@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import torch
@@ -31,6 +31,7 @@ def open_picture(source: Any, name: str = "the picture") -> Image.Image:
     Raises:
         ValueError: no such file, no picture, a damaged one, one with too many pixels or none, or another type.
     """
+    file: IO[bytes]
     if isinstance(source, Image.Image):
         return _upright_rgb(source, name)
     if isinstance(source, ARRAYS):

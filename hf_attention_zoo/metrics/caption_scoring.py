@@ -38,7 +38,8 @@ def bleu_scores(
 
     tokenize, note = bleu_tokenizer(language)
     most = max(map(len, references))
-    columns = [[listed[k] if k < len(listed) else None for listed in references] for k in range(most)]
+    # sacrebleu takes None for a reference that is missing, which its types do not say
+    columns: list[Any] = [[listed[k] if k < len(listed) else None for listed in references] for k in range(most)]
     found: dict[str, Any] = {}
     for order in ORDERS:
         metric = BLEU(tokenize=tokenize, max_ngram_order=order, lowercase=True)

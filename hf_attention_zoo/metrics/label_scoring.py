@@ -35,15 +35,17 @@ class ClassScore:
         return {"name": self.name, **scores, "texts": self.texts, "predicted": self.predicted}
 
 
-def confusion_matrix(labels: Sequence[int], predictions: Sequence[int], num_labels: int) -> np.ndarray:
+def confusion_matrix(
+    labels: Sequence[int] | np.ndarray, predictions: Sequence[int] | np.ndarray, num_labels: int
+) -> np.ndarray:
     """How many texts of class i (row) were taken for class j (column): (C, C) integers."""
-    labels, predictions = np.asarray(labels, dtype=np.int64), np.asarray(predictions, dtype=np.int64)
-    if labels.shape != predictions.shape or labels.ndim != 1:
-        raise ValueError(f"{predictions.shape} predictions for {labels.shape} labels: one class each is wanted")
-    for name, values in (("label", labels), ("prediction", predictions)):
+    right, taken = np.asarray(labels, dtype=np.int64), np.asarray(predictions, dtype=np.int64)
+    if right.shape != taken.shape or right.ndim != 1:
+        raise ValueError(f"{taken.shape} predictions for {right.shape} labels: one class each is wanted")
+    for name, values in (("label", right), ("prediction", taken)):
         if len(values) and (values.min() < 0 or values.max() >= num_labels):
             raise ValueError(f"a {name} is {values.min()} or {values.max()}; classes go from 0 to {num_labels - 1}")
-    counts = np.bincount(labels * num_labels + predictions, minlength=num_labels * num_labels)
+    counts = np.bincount(right * num_labels + taken, minlength=num_labels * num_labels)
     return counts.reshape(num_labels, num_labels)
 
 

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from hf_attention_zoo.losses.token_loss import labels_outside, summed_cross_entropy
 
 
-def one_of(**inputs: Tensor | None) -> None:
-    """Exactly one of two inputs is given, or ValueError."""
-    given = [name for name, tensor in inputs.items() if tensor is not None]
+def one_of(**inputs: Tensor | None) -> Tensor:
+    """The one of two inputs that is given; ValueError unless it is exactly one."""
+    given = {name: tensor for name, tensor in inputs.items() if tensor is not None}
     if len(given) != 1:
         what = " and ".join(given) if given else "none"
         advice = "give the one that you have"
@@ -22,6 +22,7 @@ def one_of(**inputs: Tensor | None) -> None:
                 "DataCollatorForSeq2Seq its model= argument"
             )
         raise ValueError(f"exactly one of {' and '.join(inputs)} is wanted, got {what}; {advice}")
+    return next(iter(given.values()))
 
 
 def check_vectors(side: str, vectors: Tensor) -> None:

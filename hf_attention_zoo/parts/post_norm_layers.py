@@ -10,7 +10,7 @@ is given. Shapes: B rows, T positions, R real tokens, D model size, h heads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -41,7 +41,7 @@ def packing_for(config: Any, real: Tensor | None, with_weights: bool, with_state
     return Packing.of(real, by_length=True)
 
 
-def by_rows(packing: Packing | None, states: Tensor) -> bool:
+def by_rows(packing: Packing | None, states: Tensor) -> TypeGuard[Packing]:
     """Whether attention scores packed rows one length after the other, which needs no mask."""
     return packing is not None and states.device.type in ROW_DEVICES
 
@@ -106,11 +106,11 @@ class SelfAttention(InterfaceAttention):
         Packed rows are scored as `by_rows` says, or else as rows of full length. S is T and what the cache holds.
         """
         if by_rows(packing, states):
-            vectors = (
+            queries, keys, values = (
                 projection(states).unflatten(-1, (self.heads, self.key_size))
                 for projection in (self.q_proj, self.k_proj, self.v_proj)
             )
-            return self.o_proj(attend_rows(*vectors, packing, self.attend_block).flatten(1)), None
+            return self.o_proj(attend_rows(queries, keys, values, packing, self.attend_block).flatten(1)), None
         keys, values = self.project_memory(states, packing)
         if cache is not None:
             keys, values = cache.update(keys, values, self.layer_idx)

@@ -99,7 +99,7 @@ def saved_model(source: Path, model_type: str, default: str) -> Any:
     if not list(source.glob("*.safetensors")):
         raise ValueError(f"{source} has no safetensors weights; load and save the model with transformers first")
     name = (config.architectures or [default])[0]
-    model_class = getattr(transformers, name, None)
+    model_class: Any = getattr(transformers, name, None)
     if model_class is None:
         model_class = {found.__name__: found for found in get_architecture(model_type).model_classes.values()}[name]
     with loading(source):

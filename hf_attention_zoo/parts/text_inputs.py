@@ -6,6 +6,7 @@ Shapes: B rows, T positions, D model size.
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -21,8 +22,8 @@ def text_shape(input_ids: Tensor | None, inputs_embeds: Tensor | None) -> tuple[
     Raises:
         ValueError: none or both are given, or there is no row or no position.
     """
-    one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
-    shape = input_ids.shape if inputs_embeds is None else inputs_embeds.shape[:-1]
+    given = one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
+    shape = given.shape if inputs_embeds is None else given.shape[:-1]
     if len(shape) != 2 or 0 in shape:
         raise ValueError(
             f"the texts have shape {tuple(shape)}; give (rows, positions) with at least one row and one position"
@@ -53,7 +54,7 @@ def check_positions(last: int | Tensor, limit: int) -> None:
         )
 
 
-def last_token(real: Tensor | None, shape: tuple[int, int], device: Any) -> Tensor:
+def last_token(real: Tensor | None, shape: Sequence[int], device: Any) -> Tensor:
     """Place of each row's last token, (B, T) -> (B,), wherever pads stand; the last position of a row of pads."""
     if real is None:
         return torch.full((shape[0],), shape[1] - 1, device=device)

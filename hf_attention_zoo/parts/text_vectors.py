@@ -9,7 +9,12 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig as Mixed
+else:
+    Mixed = object
 
 # What Sentence Transformers calls its files, and its module that runs a model of transformers.
 MODULES = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]
@@ -20,7 +25,7 @@ SETTINGS = {
 }
 
 
-class TextVectors:
+class TextVectors(Mixed):
     """Writes the files beside the configuration; put it before `PreTrainedConfig` among the bases.
 
     The body's `pooler_output` is the vector of each text, (B, size). Models save their configurations beside their

@@ -39,7 +39,7 @@ def _check_ids(holds: str, table: nn.Embedding, inputs: tuple[Any, ...]) -> None
         )
 
 
-def rows_of(table: nn.Module) -> Tensor:
+def rows_of(table: nn.Embedding) -> Tensor:
     """All rows of a table, for an output layer that shares them: its weight, or what it gives if it is wrapped."""
     if type(table) is nn.Embedding and is_plain_weight(table.weight) and "forward" not in vars(table):
         return table.weight

@@ -82,7 +82,7 @@ class BERT2018Tokenizer(OwnBackend):
             alphabet_size=alphabet_size,
             **choices,
         )
-        limit = {} if model_max_length is None else {"model_max_length": model_max_length}
+        limit: dict[str, Any] = {} if model_max_length is None else {"model_max_length": model_max_length}
         return cls(tokenizer_object=backend, **choices, **limit)
 
     @classmethod

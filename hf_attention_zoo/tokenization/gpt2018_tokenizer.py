@@ -99,7 +99,7 @@ class GPT2018Tokenizer(OwnBackend):
         )
         backend = _backend(vocabulary, merges)
         backend.add_special_tokens(specials)
-        limit = {} if model_max_length is None else {"model_max_length": model_max_length}
+        limit: dict[str, Any] = {} if model_max_length is None else {"model_max_length": model_max_length}
         tokenizer = cls(tokenizer_object=backend, text_packages=text_packages, **limit)
         return tokenizer.use_task_format(task_format)
 
@@ -124,7 +124,7 @@ class GPT2018Tokenizer(OwnBackend):
                 raise ValueError(f"no such file: {path}")
         pieces = json.loads(Path(vocabulary).read_text(encoding="utf-8"))
         lines = Path(merges).read_text(encoding="utf-8").split("\n")
-        pairs = [tuple(line.split()) for line in lines[1:] if len(line.split()) == 2]
+        pairs = [(pair[0], pair[1]) for line in lines[1:] if len(pair := line.split()) == 2]
         return cls.from_pieces(pieces, pairs, text_packages=text_packages, model_max_length=model_max_length)
 
     @classmethod

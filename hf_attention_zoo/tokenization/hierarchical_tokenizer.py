@@ -155,7 +155,9 @@ class HierarchicalTokenizer(OwnBackend):
             written.append(shown[:limit])
         return written
 
-    def tokenize(self, text: Document, pair: str | None = None, **kwargs: Any) -> list[str]:
+    def tokenize(
+        self, text: Document, pair: str | None = None, add_special_tokens: bool = False, **kwargs: Any
+    ) -> list[str]:
         """The tokens of all sentences, one after the other."""
         if pair is not None:
             raise ValueError("a hierarchical tokenizer reads documents, not pairs of texts; leave the second text out")
@@ -170,6 +172,8 @@ class HierarchicalTokenizer(OwnBackend):
         padding: bool | str | PaddingStrategy = False,
         truncation: bool | str | TruncationStrategy | None = None,
         max_length: int | None = None,
+        pad_to_multiple_of: int | None = None,
+        verbose: bool = True,
         **kwargs: Any,
     ) -> tuple[PaddingStrategy, TruncationStrategy, None, dict[str, Any]]:
         """There are two lengths here, so the one of other tokenizers says nothing; limits always cut."""
@@ -182,15 +186,15 @@ class HierarchicalTokenizer(OwnBackend):
             strategy = PaddingStrategy.LONGEST if padding else PaddingStrategy.DO_NOT_PAD
         else:
             strategy = PaddingStrategy(padding)
-        kwargs = {name: value for name, value in kwargs.items() if name not in ("pad_to_multiple_of", "verbose")}
         return strategy, TruncationStrategy.DO_NOT_TRUNCATE, None, kwargs
 
     def _encode_plus(
         self,
         text: Any,
         text_pair: Any = None,
+        *args: Any,
         padding_strategy: PaddingStrategy = PaddingStrategy.DO_NOT_PAD,
-        return_tensors: str | None = None,
+        return_tensors: Any = None,
         return_attention_mask: bool | None = None,
         pad_to_multiple_of: int | None = None,
         padding_side: str | None = None,
@@ -275,8 +279,10 @@ class HierarchicalTokenizer(OwnBackend):
         if _depth(ids) < 2:
             return super().decode(ids, skip_special_tokens=skip_special_tokens, **kwargs)
         if _depth(ids) > 2:
-            return [self.decode(document, skip_special_tokens, **kwargs) for document in ids]
-        sentences = (super(HierarchicalTokenizer, self).decode(one, skip_special_tokens, **kwargs) for one in ids)
+            documents: list[Any] = [self.decode(document, skip_special_tokens, **kwargs) for document in ids]
+            return documents
+        plain: Any = super().decode  # which gives one text for the ids of one sentence
+        sentences: list[str] = [plain(one, skip_special_tokens, **kwargs) for one in ids]
         return " ".join(sentence for sentence in sentences if sentence)
 
     def pad(
@@ -355,13 +361,13 @@ class HierarchicalTokenizer(OwnBackend):
         height = max([1, *map(len, ids)])
         width = max([1, *(len(sentence) for document in ids for sentence in document)])
         if strategy == PaddingStrategy.MAX_LENGTH:
-            limits = self._limits(max_sentences, max_words)
-            if None in limits:
+            most_sentences, most_words = self._limits(max_sentences, max_words)
+            if most_sentences is None or most_words is None:
                 raise ValueError(
-                    f"padding='max_length' with max_sentences={limits[0]} and max_words={limits[1]}: set both, or use "
-                    "padding=True"
+                    f"padding='max_length' with max_sentences={most_sentences} and max_words={most_words}: set both, "
+                    "or use padding=True"
                 )
-            height, width = max(height, limits[0]), max(width, limits[1])
+            height, width = max(height, most_sentences), max(width, most_words)
         if multiple:
             width = -(-width // multiple) * multiple
         return height, width

@@ -2,9 +2,9 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 from transformers import BatchEncoding, TokenizersBackend
 
 from hf_attention_zoo.tokenization.special_tokens import SPECIAL_TOKENS
@@ -33,6 +33,17 @@ def read_backend_file(path: str | os.PathLike[str]) -> Tokenizer:
     return Tokenizer.from_str(Path(path).read_text(encoding="utf-8").replace(GUARDED_VERSION, PLAIN_VERSION, 1))
 
 
+def encodings_of(encoded: BatchEncoding) -> list[Encoding]:
+    """What the backend made of each text, beside the columns.
+
+    Raises:
+        ValueError: it was not kept, as in what was loaded or padded anew.
+    """
+    if encoded.encodings is None:
+        raise ValueError("this encoding has lost its places in the text; give what the tokenizer itself returned")
+    return encoded.encodings
+
+
 class OwnBackend(TokenizersBackend):
     """A tokenizer that stays what it was trained as, and reads every text composed (NFC).
 
@@ -54,10 +65,19 @@ class OwnBackend(TokenizersBackend):
             self.init_kwargs.pop(name, None)
 
     if TYPE_CHECKING:
+        # transformers says None where it means that a subclass without a backend has none yet.
+        _tokenizer: Tokenizer  # type: ignore[assignment]
 
         @classmethod
         def from_pretrained(cls, pretrained_model_name_or_path: str | os.PathLike, *args: Any, **kwargs: Any) -> Self:
             """transformers' own, which names no type."""
+
+        @overload
+        def convert_ids_to_tokens(self, ids: int, skip_special_tokens: bool = False) -> str: ...
+        @overload
+        def convert_ids_to_tokens(self, ids: list[int], skip_special_tokens: bool = False) -> list[str]: ...
+        def convert_ids_to_tokens(self, ids: int | list[int], skip_special_tokens: bool = False) -> str | list[str]:
+            """transformers' own, whose type says neither that one id gives one token nor that several give a list."""
 
     @classmethod
     def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:
@@ -123,11 +143,11 @@ class OwnBackend(TokenizersBackend):
         if isinstance(rows, list) and rows and isinstance(rows[0], tuple):
             rows = [rows]
         known: dict[str, list[tuple[int, int]]] = {}
-        for row, encoding in enumerate(encoded.encodings):
+        for row, encoding in enumerate(encodings_of(encoded)):
             sample = (
                 int(encoded["overflow_to_sample_mapping"][row]) if "overflow_to_sample_mapping" in encoded else row
             )
-            sides = samples[sample] if text_pair is None else (samples[sample], text_pair[sample])
+            sides: Any = samples[sample] if text_pair is None else (samples[sample], text_pair[sample])
             if isinstance(sides, str) or (is_split_into_words and text_pair is None and isinstance(sides[0], str)):
                 sides = (sides,)
             for place, (side, word) in enumerate(zip(encoding.sequence_ids, encoding.word_ids, strict=True)):

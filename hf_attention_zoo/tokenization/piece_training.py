@@ -11,7 +11,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import IO
+from typing import IO, Any
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
@@ -55,7 +55,7 @@ def learn_pieces(
                 f"training text, which have {len(fixed) - len(special) + len(kept)} forms; give at least "
                 f"{len(fixed) + len(kept)}, or keep only the most frequent characters with alphabet_size"
             )
-        marks = {"continuing_subword_prefix": prefix} if prefix else {"end_of_word_suffix": suffix}
+        marks: dict[str, Any] = {"continuing_subword_prefix": prefix} if prefix else {"end_of_word_suffix": suffix}
         backend = Tokenizer(models.BPE(**marks))
         backend.pre_tokenizer = pre_tokenizers.Split(_BREAK, behavior="removed")
         trainer = trainers.BpeTrainer(

@@ -6,6 +6,7 @@ never merge with a word, which keeps words recognisable and alignments readable.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
@@ -44,12 +45,13 @@ def train_subword(
         ]
     )
     backend.decoder = decoders.Metaspace(replacement=SPACE_MARK, prepend_scheme="always")
+    limit: dict[str, Any] = {} if alphabet_size is None else {"limit_alphabet": alphabet_size}
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
         min_frequency=min_frequency,
         special_tokens=list(SPECIAL_TOKENS.values()),
         show_progress=False,
-        **({} if alphabet_size is None else {"limit_alphabet": alphabet_size}),
+        **limit,
     )
     backend.train_from_iterator(texts, trainer)
     if backend.get_vocab_size() > vocab_size:

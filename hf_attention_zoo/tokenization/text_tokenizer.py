@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tokenizers import processors
 from transformers import BatchEncoding
 
-from hf_attention_zoo.tokenization.own_backend import OwnBackend
+from hf_attention_zoo.tokenization.own_backend import OwnBackend, encodings_of
 from hf_attention_zoo.tokenization.surfaces import readable_token, spans_without_marks
 from hf_attention_zoo.tokenization.text_vocabulary import TEXT_SPECIAL_TOKENS, train_text_vocabulary
 
@@ -75,10 +75,10 @@ class TextTokenizer(OwnBackend):
             texts, "text", kind=kind, vocab_size=vocab_size, lowercase=lowercase, min_frequency=min_frequency
         )
         backend.post_processor = processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1", special_tokens=[])
-        limit = {} if model_max_length is None else {"model_max_length": model_max_length}
+        limit: dict[str, Any] = {} if model_max_length is None else {"model_max_length": model_max_length}
         return cls(tokenizer_object=backend, kind=kind, lowercase=lowercase, **limit)
 
-    def _encode_plus(self, text: Any, *args: Any, return_tensors: str | None = None, **kwargs: Any) -> BatchEncoding:
+    def _encode_plus(self, text: Any, *args: Any, return_tensors: Any = None, **kwargs: Any) -> BatchEncoding:
         encoded = super()._encode_plus(text, *args, **kwargs)
         if self.is_empty_batch(text, kwargs.get("is_split_into_words", False)):
             return encoded
@@ -99,9 +99,9 @@ class TextTokenizer(OwnBackend):
         Args:
             kwargs: what the call was given, such as `truncation` and `max_length`.
         """
-        encoding = self(text, text_pair, **kwargs).encodings[0]
+        encoding = encodings_of(self(text, text_pair, **kwargs))[0]
         written: list[list[WrittenToken]] = []
-        for kind, given in enumerate((text, text_pair)[: 1 if text_pair is None else 2]):
+        for kind, given in enumerate([text] if text_pair is None else [text, text_pair]):
             whole = unicodedata.normalize("NFC", given)
             mine = [place for place, type_id in enumerate(encoding.type_ids) if type_id == kind]
             tokens = [encoding.tokens[place] for place in mine]

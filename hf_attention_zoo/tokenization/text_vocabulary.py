@@ -46,7 +46,7 @@ def train_text_pieces(
 
 
 def train_text_vocabulary(
-    texts: Iterable[str] | Iterable[list[str]],
+    texts: Iterable[str | list[str]],
     said: str,
     *,
     kind: str,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from hf_attention_zoo.tokenization.special_tokens import SPECIAL_TOKENS
 
 
-def checked_texts(texts: Iterable[str] | Iterable[list[str]], side: str) -> Iterator[str]:
+def checked_texts(texts: Iterable[str | list[str]], side: str) -> Iterator[str]:
     """Yield the sentences of `texts` (strings, or lists of strings) one by one; reads the iterable once.
 
     Raises:
@@ -20,7 +20,7 @@ def checked_texts(texts: Iterable[str] | Iterable[list[str]], side: str) -> Iter
     return _stream(texts, side)
 
 
-def _stream(texts: Iterable[str] | Iterable[list[str]], side: str) -> Iterator[str]:
+def _stream(texts: Iterable[str | list[str]], side: str) -> Iterator[str]:
     found_text = False
     for position, item in enumerate(texts):
         for text in item if isinstance(item, list | tuple) else (item,):

@@ -213,10 +213,10 @@ class TranslationTokenizer(OwnBackend):
 
     # ---- which vocabulary is spoken; per thread, so that one thread's targets are not another's sources
 
-    @property
-    def _tokenizer(self) -> Tokenizer | None:
+    @property  # type: ignore[override]  # transformers declares an attribute that is always None
+    def _tokenizer(self) -> Tokenizer:
         """The backend that the inherited methods work with: the source's, unless this thread speaks target."""
-        state = self.__dict__
+        state: Any = self.__dict__  # which has none while transformers' `__init__` looks for it
         if state.get("_target_backend") is not None and state["_mode"].target:
             return state["_target_backend"]
         return state.get("_source_backend")
@@ -301,9 +301,7 @@ class TranslationTokenizer(OwnBackend):
         with self._speaking(target=True):
             return self.get_vocab()
 
-    def convert_target_ids_to_tokens(
-        self, ids: int | list[int], skip_special_tokens: bool = False
-    ) -> str | list[str] | None:
+    def convert_target_ids_to_tokens(self, ids: int | list[int], skip_special_tokens: bool = False) -> str | list[str]:
         """Target ids as tokens of the vocabulary, with their marks; `target_surface` gives them readable."""
         with self._speaking(target=True):
             return self.convert_ids_to_tokens(ids, skip_special_tokens=skip_special_tokens)
@@ -315,7 +313,8 @@ class TranslationTokenizer(OwnBackend):
 
     def target_surface(self, ids: list[int]) -> list[str]:
         """One readable string for each target id, special tokens included: the labels of a picture."""
-        return [readable_token(token) for token in self.convert_target_ids_to_tokens(list(ids))]
+        with self._speaking(target=True):
+            return [readable_token(token) for token in self.convert_ids_to_tokens(list(ids))]
 
     def _decode(
         self, token_ids: int | list[int], *args: Any, use_source_tokenizer: bool = False, **kwargs: Any
@@ -335,7 +334,9 @@ class TranslationTokenizer(OwnBackend):
 
     # ---- changing and saving
 
-    def _add_tokens(self, new_tokens: list[str | AddedToken], special_tokens: bool = False) -> int:
+    def _add_tokens(
+        self, new_tokens: list[str] | list[AddedToken] | list[str | AddedToken], special_tokens: bool = False
+    ) -> int:
         """Add to both vocabularies, where the ids may differ; returns how many rows the source gained."""
         with self._backend_lock:
             added = [

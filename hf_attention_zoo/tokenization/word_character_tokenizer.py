@@ -20,7 +20,7 @@ from tokenizers import Encoding, Regex, Tokenizer, decoders, models, normalizers
 from transformers import BatchEncoding
 from transformers.utils import to_py_obj
 
-from hf_attention_zoo.tokenization.own_backend import OwnBackend
+from hf_attention_zoo.tokenization.own_backend import OwnBackend, encodings_of
 from hf_attention_zoo.tokenization.surfaces import composed
 from hf_attention_zoo.tokenization.text_vocabulary import MARK
 from hf_attention_zoo.tokenization.training_texts import check_vocab_size, checked_texts
@@ -184,7 +184,7 @@ class WordCharacterTokenizer(OwnBackend):
         text: Any,
         text_pair: Any = None,
         *args: Any,
-        return_tensors: str | None = None,
+        return_tensors: Any = None,
         is_split_into_words: bool = False,
         **kwargs: Any,
     ) -> BatchEncoding:
@@ -207,7 +207,7 @@ class WordCharacterTokenizer(OwnBackend):
         origin = columns.get("overflow_to_sample_mapping") or range(len(columns["input_ids"]))
         one = single or isinstance(text, str) or (is_split_into_words and bool(text) and isinstance(text[0], str))
         rows = []
-        for number, encoding in zip(origin, encoded.encodings, strict=True):
+        for number, encoding in zip(origin, encodings_of(encoded), strict=True):
             rows.append(self._rows_of(encoding, text if one else text[number], is_split_into_words))
         columns["character_ids"] = rows
         for row, ids in enumerate(columns["input_ids"]):
@@ -259,7 +259,7 @@ class WordCharacterTokenizer(OwnBackend):
         Args:
             kwargs: what the call was given, such as `truncation` and `max_length`.
         """
-        encoding = self(text, **kwargs).encodings[0]
+        encoding = encodings_of(self(text, **kwargs))[0]
         whole = unicodedata.normalize("NFC", text)
         return [WordAsWritten(whole[start:end], start, end) for start, end in encoding.offsets]
 

@@ -138,6 +138,7 @@ def test_decoding_gives_the_document_back_in_words(tok: HierarchicalTokenizer) -
     assert made.replace(" ", "") == text.lower().replace(" ", "")
     assert tok.batch_decode(tok([text, ""], return_tensors="pt").input_ids, skip_special_tokens=True) == [made, ""]
     assert tok.tokenize(text)[0].lstrip("▁") == "was"
+    assert tok.tokenize(text, None, True) == tok.tokenize(text)  # as transformers has its arguments
 
 
 def test_decomposed_hangul_is_composed(tok: HierarchicalTokenizer) -> None:
