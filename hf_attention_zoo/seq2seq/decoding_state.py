@@ -19,6 +19,19 @@ def rows_of_sources(sources: Tensor, hypotheses: int) -> Tensor:
     return (sources[:, None] * hypotheses + torch.arange(hypotheses, device=sources.device)).flatten()
 
 
+def reorder(cache: Any, origins: Tensor) -> None:
+    """Row i of a cache, or of a layer of one, becomes what row origins[i] was.
+
+    transformers asks for a `LongTensor`, which by torch's own types no operation gives.
+    """
+    cache.reorder_cache(origins)
+
+
+def for_outputs(state: Cache | None) -> Any:
+    """A decoder's state as outputs take it, whose type in transformers knows an `EncoderDecoderCache` alone."""
+    return state
+
+
 class DecodingState(Cache):
     """Batch-first tensors by name.
 

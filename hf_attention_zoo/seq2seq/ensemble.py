@@ -28,6 +28,7 @@ from transformers.cache_utils import Cache
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from hf_attention_zoo.parts.model_inputs import label_loss, shift_right
+from hf_attention_zoo.seq2seq.decoding_state import for_outputs, reorder
 from hf_attention_zoo.seq2seq.unknown_words import attends_to_source
 from hf_attention_zoo.seq2seq.zoo_generation import ZooGenerationMixin
 
@@ -47,7 +48,7 @@ class EnsembleState(Cache):
 
     def __init__(self, members: Sequence[Cache]) -> None:
         super().__init__(layers=[])
-        self.members = list(members)
+        self.members: list[Any] = list(members)
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
         return self.members[0].get_seq_length()
@@ -62,7 +63,7 @@ class EnsembleState(Cache):
     def reorder_cache(self, beam_idx: Tensor) -> None:
         """Row i becomes what row beam_idx[i] was."""
         for member in self.members:
-            member.reorder_cache(beam_idx)
+            reorder(member, beam_idx)
 
     def batch_repeat_interleave(self, repeats: int) -> None:
         """Each row becomes `repeats` rows."""
@@ -205,12 +206,13 @@ class TranslationEnsemble(PreTrainedModel, ZooGenerationMixin):
             decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
         if encoder_outputs is None and (cache is None or cache.get_seq_length() == 0):
             encoder_outputs = self.encoder(input_ids, attention_mask)
+        encoded = None if encoder_outputs is None else encoder_outputs.members
         outputs = [
             member(
                 attention_mask=attention_mask,
                 decoder_input_ids=decoder_input_ids,
                 decoder_attention_mask=decoder_attention_mask,
-                encoder_outputs=encoder_outputs.members[k] if encoder_outputs is not None else None,
+                encoder_outputs=None if encoded is None else encoded[k],
                 cache=None if cache is None else cache.members[k],
                 use_cache=use_cache,
                 output_attentions=output_attentions,
@@ -225,7 +227,7 @@ class TranslationEnsemble(PreTrainedModel, ZooGenerationMixin):
         return Seq2SeqLMOutput(
             loss=None if labels is None else label_loss(self, logits, labels),
             logits=logits,
-            cache=EnsembleState(states) if all(state is not None for state in states) else None,
+            cache=for_outputs(EnsembleState(states) if all(state is not None for state in states) else None),
             cross_attentions=(torch.stack([a.mean(1, keepdim=True) for a in attentions]).mean(0),)
             if attentions
             else None,

@@ -10,5 +10,5 @@ class GNMTLengthPenalty(float):
     Lengths count the end symbol. Alpha 0 gives un-normalised search.
     """
 
-    def __rpow__(self, length: int) -> float:
+    def __rpow__(self, length: int) -> float:  # type: ignore[override]  # float's own also knows complex results
         return ((5.0 + length) / 6.0) ** float(self)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, EncoderDecoderCache
 
-from hf_attention_zoo.seq2seq.decoding_state import rows_of_sources
+from hf_attention_zoo.seq2seq.decoding_state import reorder, rows_of_sources
 
 
 class GrowingLayer(DynamicLayer):
@@ -25,45 +25,50 @@ class GrowingLayer(DynamicLayer):
         super().__init__(**kwargs)
         self._room: tuple[Tensor, Tensor] | None = None
 
-    def _fits(self) -> bool:
-        """Whether the filled part is still the beginning of the buffer (others may have put tensors in its place)."""
-        if self._room is None or self.keys.shape[0] != self._room[0].shape[0]:
-            return False
+    def _fitting(self) -> tuple[Tensor, Tensor] | None:
+        """The buffer, if its beginning still is the filled part (others may have put tensors in the place of that)."""
+        if self._room is None or self.keys is None or self.values is None:
+            return None
         pairs = zip((self.keys, self.values), self._room, strict=True)
-        return all(filled.data_ptr() == room.data_ptr() for filled, room in pairs)
+        same = all(filled.data_ptr() == room.data_ptr() for filled, room in pairs)
+        return self._room if same and self.keys.shape[0] == self._room[0].shape[0] else None
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         """Append (N, h, T, d) keys and values; returns all."""
         if torch.is_grad_enabled() and (key_states.requires_grad or value_states.requires_grad):
             self._room = None
             return super().update(key_states, value_states)
-        begun = self.is_initialized and self.keys.numel() > 0
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
-        first = self.keys.shape[2] if begun else 0
+        first = self.keys.shape[2] if self.keys is not None and self.keys.numel() else 0
         last = first + key_states.shape[2]
-        if not begun or not self._fits() or last > self._room[0].shape[2]:
+        room = self._fitting() if first else None
+        if room is None or last > room[0].shape[2]:
             made = []
             for states, filled in ((key_states, self.keys), (value_states, self.values)):
                 rows, heads, _, size = states.shape
-                room = states.new_empty(rows, heads, max(32, 2 * last), size)
-                if begun:
-                    room[:, :, :first] = filled
-                made.append(room)
-            self._room = (made[0], made[1])
-        self._room[0][:, :, first:last] = key_states
-        self._room[1][:, :, first:last] = value_states
-        self.keys, self.values = (room[:, :, :last] for room in self._room)
-        return self.keys, self.values
+                larger = states.new_empty(rows, heads, max(32, 2 * last), size)
+                if first and filled is not None:
+                    larger[:, :, :first] = filled
+                made.append(larger)
+            room = self._room = (made[0], made[1])
+        room[0][:, :, first:last] = key_states
+        room[1][:, :, first:last] = value_states
+        keys, values = room[0][:, :, :last], room[1][:, :, :last]
+        self.keys, self.values = keys, values
+        return keys, values
 
     def move_rows(self, moved: Tensor, origins: Tensor) -> None:
         """Row moved[i] becomes what row origins[i] was."""
-        if not self._fits():
-            order = torch.arange(self.keys.shape[0], device=self.keys.device)
-            order[moved] = origins.to(order.device)
-            self.reorder_cache(order)
+        keys, values = self.keys, self.values
+        if keys is None or values is None:
             return
-        for states in (self.keys, self.values):
+        if self._fitting() is None:
+            order = torch.arange(keys.shape[0], device=keys.device)
+            order[moved] = origins.to(order.device)
+            reorder(self, order)
+            return
+        for states in (keys, values):
             states[moved.to(states.device)] = states.index_select(0, origins.to(states.device))
 
     def reset(self) -> None:
@@ -140,7 +145,7 @@ class SharedSourceCache(EncoderDecoderCache):
         if beam_idx.shape != rows.shape or not torch.equal(beam_idx // width, rows // width):
             self._select_sources(beam_idx // width)
         if beam_idx.shape != rows.shape:
-            self.self_attention_cache.reorder_cache(beam_idx)
+            reorder(self.self_attention_cache, beam_idx)
             return
         moved = (beam_idx != rows).nonzero()[:, 0]
         origins = beam_idx[moved]
@@ -148,7 +153,7 @@ class SharedSourceCache(EncoderDecoderCache):
             if isinstance(layer, GrowingLayer):
                 layer.move_rows(moved, origins)
             else:
-                layer.reorder_cache(beam_idx)
+                reorder(layer, beam_idx)
 
     def batch_repeat_interleave(self, repeats: int) -> None:
         """Each row becomes `repeats` rows of the same source."""
@@ -175,7 +180,7 @@ class SharedSourceCache(EncoderDecoderCache):
         self.self_attention_cache.batch_select_indices(rows)
 
     def _select_sources(self, sources: Tensor) -> None:
-        self.cross_attention_cache.reorder_cache(sources)
+        reorder(self.cross_attention_cache, sources)
         if self.source_mask is not None:
             self.source_mask = self.source_mask.index_select(0, sources.to(self.source_mask.device))
 
@@ -186,6 +191,7 @@ class SharedSourceCache(EncoderDecoderCache):
 
 def _rows(cache: Cache) -> int:
     for layer in cache.layers:
-        if layer.is_initialized and layer.keys is not None and layer.keys.numel():
-            return layer.keys.shape[0]
+        keys = getattr(layer, "keys", None)  # those of linear attention have none
+        if keys is not None and keys.numel():
+            return keys.shape[0]
     return 0

@@ -68,11 +68,12 @@ def translate(
     sentences = encode_sources(model, tokenizer, sources, truncation=truncation)
     generate_kwargs = with_length_limit(model, generate_kwargs)
     translations = [""] * len(sentences)
+    generate: Any = model.generate  # of the models that have it, whose common class does not
     with evaluation_mode(model):
         for indices in batches_by_length(sentences, batch_size):
             batch = [sentences[index] for index in indices]
             inputs = pad_sources(tokenizer, batch, model.device)
-            sequences = model.generate(**inputs, **generate_kwargs)
+            sequences = generate(**inputs, **generate_kwargs)
             texts_of_batch = decode_sequences(model, tokenizer, inputs, sequences, batch, entries, replace_unknown)
             for index, text in zip(indices, texts_of_batch, strict=True):
                 translations[index] = text

@@ -30,9 +30,13 @@ class TranslatorConfig(PreTrainedConfig):
     decoder_start_token_id: int | None = 2
     tie_word_embeddings: bool = False
 
+    @property
+    def target_rows(self) -> int:
+        """Rows of the target side: `decoder_vocab_size`, or as many as the source has."""
+        return self.vocab_size if self.decoder_vocab_size is None else self.decoder_vocab_size
+
     def __post_init__(self, **kwargs: Any) -> None:
-        if self.decoder_vocab_size is None:
-            self.decoder_vocab_size = self.vocab_size
+        self.decoder_vocab_size = self.target_rows
         self.validate_sizes()  # `strict` does it again, but wraps what is raised in an error of its own
         self.validate_choices()
         super().__post_init__(**kwargs)

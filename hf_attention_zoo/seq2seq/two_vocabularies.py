@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel as Mixed
+else:
+    Mixed = object
 
-class TwoVocabularies:
+
+class TwoVocabularies(Mixed):
     """Resizing for encoder-decoders with a table per side; put it before `PreTrainedModel` among the bases.
 
     transformers' `resize_token_embeddings` knows one vocabulary: it would give the output layer the size of the source
@@ -15,14 +20,19 @@ class TwoVocabularies:
     or, where the sizes differ, says which to call.
     """
 
-    def get_input_embeddings(self) -> nn.Module:
+    if TYPE_CHECKING:
+        # transformers names no type for either; both hold a table called `embed_tokens`
+        def get_encoder(self, modality: str | None = None) -> Any: ...
+        def get_decoder(self) -> Any: ...
+
+    def get_input_embeddings(self) -> nn.Embedding:
         """The source table."""
         return self.get_encoder().embed_tokens
 
     def set_input_embeddings(self, value: nn.Module) -> None:
         self.get_encoder().embed_tokens = value
 
-    def get_decoder_input_embeddings(self) -> nn.Module:
+    def get_decoder_input_embeddings(self) -> nn.Embedding:
         """The target table."""
         return self.get_decoder().embed_tokens
 
@@ -41,7 +51,7 @@ class TwoVocabularies:
         super().save_pretrained(*args, **kwargs)
 
     def resize_source_embeddings(
-        self, new_num_tokens: int, pad_to_multiple_of: int | None = None, mean_resizing: bool = True
+        self, new_num_tokens: int | None, pad_to_multiple_of: int | None = None, mean_resizing: bool = True
     ) -> nn.Embedding:
         """Give the source table `new_num_tokens` rows; arguments as in transformers' `resize_token_embeddings`."""
         table = self._resized(self.get_encoder().embed_tokens, new_num_tokens, pad_to_multiple_of, mean_resizing)
@@ -50,7 +60,7 @@ class TwoVocabularies:
         return table
 
     def resize_target_embeddings(
-        self, new_num_tokens: int, pad_to_multiple_of: int | None = None, mean_resizing: bool = True
+        self, new_num_tokens: int | None, pad_to_multiple_of: int | None = None, mean_resizing: bool = True
     ) -> nn.Embedding:
         """Give the target table and the output layer `new_num_tokens` rows; arguments as above."""
         table = self._resized(self.get_decoder_input_embeddings(), new_num_tokens, pad_to_multiple_of, mean_resizing)
@@ -85,7 +95,7 @@ class TwoVocabularies:
         return self.resize_source_embeddings(new_num_tokens, pad_to_multiple_of, mean_resizing)
 
     def _resized(
-        self, table: nn.Embedding, new_num_tokens: int, pad_to_multiple_of: int | None, mean_resizing: bool
+        self, table: nn.Embedding, new_num_tokens: int | None, pad_to_multiple_of: int | None, mean_resizing: bool
     ) -> nn.Embedding:
         resized = self._get_resized_embeddings(table, new_num_tokens, pad_to_multiple_of, mean_resizing)
         return resized.requires_grad_(table.weight.requires_grad)

@@ -14,11 +14,13 @@ from os import PathLike
 from pathlib import Path
 
 import torch
+from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from hf_attention_zoo.data.text_lines import file_lines
 from hf_attention_zoo.registry import list_architectures
 from hf_attention_zoo.seq2seq.source_text import SourceSentence, Word
+from hf_attention_zoo.tokenization.read_ids import text_of
 
 Dictionary = Mapping[str, str] | str | PathLike[str] | None
 
@@ -66,7 +68,7 @@ def checked_dictionary(replace_unknown: bool, dictionary: Dictionary) -> dict[st
     return load_dictionary(dictionary)
 
 
-def attends_to_source(model: PreTrainedModel) -> bool:
+def attends_to_source(model: nn.Module) -> bool:
     """False for models of the zoo that came before attention; others are asked when it comes to that."""
     model_type = getattr(getattr(model, "config", None), "model_type", None)
     return not any(row.model_type == model_type and row.aligner is None for row in list_architectures())
@@ -107,9 +109,10 @@ def decode_replacing_unknown(
     dropped = set(tokenizer.all_special_ids) - {unknown}
     kept = [index for index, token in enumerate(target_ids) if token not in dropped]
     ids = [target_ids[index] for index in kept]
-    text = tokenizer.decode(ids, skip_special_tokens=False)
+    text = text_of(tokenizer, ids, skip_special_tokens=False)
     words = sentence.words()
-    pieces, cursor = [], 0
+    pieces: list[str] = []
+    cursor = 0
     for place, row in enumerate(kept):
         if ids[place] != unknown:
             continue
@@ -129,7 +132,7 @@ def _start_of_unknown(
 ) -> int | None:
     """Where the unknown token at `place` stands in the decoded text: at the end of what is decoded up to it."""
     name = tokenizer.unk_token
-    start = len(tokenizer.decode(ids[: place + 1], skip_special_tokens=False)) - len(name)
+    start = len(text_of(tokenizer, ids[: place + 1], skip_special_tokens=False)) - len(name)
     if start < cursor or text[start : start + len(name)] != name:
         start = text.find(name, cursor)
     return start if start >= 0 else None
@@ -137,7 +140,7 @@ def _start_of_unknown(
 
 def _copied_text(row: torch.Tensor, sentence: SourceSentence, words: Sequence[Word], unknown_part: int | None) -> str:
     """The source word with the largest weight in `row`, or of that word the token that is unknown as well."""
-    if not words:
+    if not words or sentence.spans is None:
         return ""
     start, end, tokens = max(words, key=lambda word: float(row[word[2]].sum()))
     if unknown_part is not None:

@@ -33,10 +33,14 @@ class ZooGenerationMixin(GenerationMixin):
     - Without `attention_mask`, pads among the source ids are masked (transformers does so for decoders only).
     """
 
+    config: Any
+    main_input_name: str
+
     @property
-    def generation_config(self) -> GenerationConfig | None:
-        """The defaults of `generate`, saved with the model."""
-        return self.__dict__.get("_generation_config")
+    def generation_config(self) -> GenerationConfig:
+        """The defaults of `generate`, saved with the model; None in a model that does not generate."""
+        state: Any = self.__dict__
+        return state.get("_generation_config")
 
     @generation_config.setter
     def generation_config(self, value: GenerationConfig | None) -> None:
@@ -57,7 +61,7 @@ class ZooGenerationMixin(GenerationMixin):
             gnmt_length_penalty: a number of at least 0; needs `num_beams` > 1.
             max_length_beyond_source: a whole number of at least 0.
         """
-        config: GenerationConfig = kwargs.get("generation_config") or self.generation_config
+        config: GenerationConfig | None = kwargs.get("generation_config") or self.generation_config
         alpha = gnmt_length_penalty
         if alpha is None and "length_penalty" not in kwargs:
             alpha = getattr(config, "gnmt_length_penalty", None)
@@ -129,39 +133,45 @@ class ZooGenerationMixin(GenerationMixin):
         chosen = steps[beams.clamp(min=0), torch.arange(length, device=steps.device), words]
         return chosen.masked_fill(beams < 0, 0.0)
 
+    # transformers says what `self` is in these by a protocol that no model fits: its `device` can be set. So what is
+    # above is called without types.
+
     def _expand_inputs_for_generation(
         self,
         expand_size: int = 1,
         is_encoder_decoder: bool = False,
         input_ids: Tensor | None = None,
         **model_kwargs: Any,
-    ) -> tuple[Tensor | None, dict[str, Any]]:
+    ) -> Any:
+        above: Any = super()
+        expand = above._expand_inputs_for_generation
         if expand_size == 1 or not is_encoder_decoder:
-            return super()._expand_inputs_for_generation(expand_size, is_encoder_decoder, input_ids, **model_kwargs)
+            return expand(expand_size, is_encoder_decoder, input_ids, **model_kwargs)
         shared = {
             name: model_kwargs.pop(name) for name in ("encoder_outputs", "attention_mask") if name in model_kwargs
         }
-        input_ids, model_kwargs = super()._expand_inputs_for_generation(expand_size, False, input_ids, **model_kwargs)
-        model_kwargs.update(shared, hypotheses_per_source=expand_size)
-        return input_ids, model_kwargs
+        expanded_ids, expanded = expand(expand_size, False, input_ids, **model_kwargs)
+        return expanded_ids, {**expanded, **shared, "hypotheses_per_source": expand_size}
 
-    def _beam_search(self, input_ids: Tensor, *args: Any, generation_config: GenerationConfig, **kwargs: Any) -> Any:
+    def _beam_search(self, input_ids: Tensor, *args: Any, **kwargs: Any) -> Any:
+        generation_config: GenerationConfig = kwargs["generation_config"]
         beams, shared = generation_config.num_beams, kwargs.get("hypotheses_per_source", 1)
         more_wanted = generation_config.return_dict_in_generate or kwargs.get("synced_gpus")
         others = (value for name, value in kwargs.items() if name not in (*SOURCE_ROWS, *HYPOTHESIS_ROWS))
         more_rows = any(isinstance(value, Tensor) and value.shape[:1] == input_ids.shape[:1] for value in others)
         if shared == beams and not more_wanted and not more_rows:
             current_search.set(OpenSources(input_ids.shape[0] // beams, beams))  # until `generate` ends
-        return super()._beam_search(input_ids, *args, generation_config=generation_config, **kwargs)
+        above: Any = super()
+        return above._beam_search(input_ids, *args, **kwargs)
 
-    def _check_early_stop_heuristic(self, **kwargs: Any) -> Tensor:
+    def _check_early_stop_heuristic(self, **kwargs: Any) -> Tensor:  # type: ignore[override]  # static there
         can_improve = super()._check_early_stop_heuristic(**kwargs)
         search = current_search.get()
         if search is not None:
             search.note(can_improve, kwargs["is_sent_finished"], kwargs["early_stopping"])
         return can_improve
 
-    def _reorder_cache(self, cache: Cache, beam_idx: Tensor) -> Cache:
+    def _reorder_cache(self, cache: Any, beam_idx: Tensor) -> Any:
         search = current_search.get()
         if search is not None and not search.all_computed:
             beam_idx = search.origins(beam_idx)
