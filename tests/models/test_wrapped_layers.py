@@ -243,7 +243,7 @@ OFFLOADING: dict[str, Callable[[Any, Path], Any]] = {
 }
 
 
-FIRST_CASES = {case[0]: case for case in reversed(CASES)}.values()  # one of each architecture
+FIRST_CASES = [*{case[0]: case for case in reversed(CASES)}.values()]  # one of each architecture
 
 
 @pytest.mark.parametrize(("model_type", "option", "auto"), CASES)
@@ -325,7 +325,8 @@ def test_quantised_linear_layers_stay_near_the_model(model_type: str, option: st
         theirs = torch.ao.quantization.quantize_dynamic(copy.deepcopy(model), dtype=torch.qint8)
         for quantised in (own, theirs):
             made = outputs_of(quantised, batch)
-            assert 0 < (made - wanted).norm() < 0.2 * wanted.norm()
+            real = wanted.abs() < 1e30  # not the scores of what is masked out
+            assert 0 < (made - wanted)[real].norm() < 0.2 * wanted[real].norm()
 
 
 @pytest.mark.slow
