@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -19,6 +20,21 @@ def joined(text: Text) -> str:
 
 
 LENGTH = "length"
+
+
+def symbols_as_text(tokenizer: Any) -> Any:
+    """The tokenizer as files are read with it: `[MASK]`, `</s>` and the like that stand in a text are text.
+
+    All that encodes rows and lines of files calls this one, whatever the switch of the given tokenizer is, which goes
+    on knowing symbols in texts: direct calls and pipelines follow transformers' convention. Its switch is a part of
+    what `datasets` knows encoded rows by, so that none are taken that were encoded otherwise.
+
+    Returns:
+        A copy that shares the vocabulary.
+    """
+    reader = copy.copy(tokenizer)
+    reader.split_special_tokens = True
+    return reader
 
 
 def raw_texts(rows: Dataset, limit: int | None = None) -> Iterator[Text]:

@@ -120,6 +120,8 @@ def aligner_of(folder: str | Path) -> str | None:
 def load_checkpoint(folder: str | Path, device: str | torch.device | None = None) -> tuple[Any, Any]:
     """Model (in evaluation mode) and tokenizer of a folder or Hub id.
 
+    It is loaded to read files: symbols that stand in texts are text (`data/text_encoding.py`).
+
     Raises:
         ValueError: a local folder is not there, holds no model, is damaged or lacks weights.
     """
@@ -128,6 +130,7 @@ def load_checkpoint(folder: str | Path, device: str | torch.device | None = None
         model, report = loader.from_pretrained(folder, output_loading_info=True)
         check_complete(folder, model, report)
         tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.split_special_tokens = True
     return model.to(device or process_state().device).eval(), tokenizer
 
 

@@ -54,7 +54,7 @@ class GPT2018Tokenizer(OwnBackend):
     def __init__(self, *args: Any, text_packages: bool = False, task_format: bool = False, **kwargs: Any) -> None:
         self.text_packages, self.task_format = text_packages, task_format
         super().__init__(*args, text_packages=text_packages, task_format=task_format, **kwargs)
-        self._symbols = self._any_symbol()
+        self._find_whole_words()
 
     @classmethod
     def train(
@@ -193,21 +193,22 @@ class GPT2018Tokenizer(OwnBackend):
         cut = original_words if self.text_packages else plain_words
         return cut(composed(text))
 
-    def _as_read(self, text: Any) -> Any:
+    def _as_read(self, text: Any, symbols_as_text: bool) -> Any:
         if isinstance(text, str):
-            return composed(_SEPARATOR.join(word for word, _ in self._around_symbols(composed(text))))
+            pieces = self._around_symbols(composed(text), symbols_as_text)
+            return composed(_SEPARATOR.join(word for word, _ in pieces))
         if isinstance(text, list | tuple):
-            return type(text)(self._as_read(item) for item in text)
+            return type(text)(self._as_read(item, symbols_as_text) for item in text)
         return text
 
-    def _spans_read(self, text: str) -> list[tuple[int, int]]:
+    def _spans_read(self, text: str, symbols_as_text: bool) -> list[tuple[int, int]]:
         """As for any tokenizer.
 
         Raises:
             ValueError: ftfy mended the text, and nothing tells which characters became which.
         """
         whole = composed(text)
-        pieces = list(self._around_symbols(whole))
+        pieces = list(self._around_symbols(whole, symbols_as_text))
         cut: list[tuple[int, int]] = []
         for number, spans in enumerate(piece_spans(pieces, whole)):
             separator = [(spans[0][0], spans[0][0])] if number else []
@@ -218,9 +219,11 @@ class GPT2018Tokenizer(OwnBackend):
             for start, end in composed_spans(joined)
         ]
 
-    def _around_symbols(self, text: str) -> Iterator[tuple[str, bool]]:
-        """Words of a text and the symbols written in it, such as `_delimiter_`, which stay whole; True with these."""
-        for number, part in enumerate(self._symbols.split(text)):
+    def _around_symbols(self, text: str, symbols_as_text: bool) -> Iterator[tuple[str, bool]]:
+        """Words of a text and what stays whole, True with these: words that were added to the vocabulary and, unless
+        they are text, symbols such as `_delimiter_`."""
+        whole = self._added_words if symbols_as_text else self._symbols
+        for number, part in enumerate(whole.split(text)):
             if number % 2:
                 yield part, True
             else:
@@ -228,13 +231,19 @@ class GPT2018Tokenizer(OwnBackend):
 
     def _add_tokens(self, *args: Any, **kwargs: Any) -> int:
         added = super()._add_tokens(*args, **kwargs)
-        self._symbols = self._any_symbol()
+        self._find_whole_words()
         return added
 
-    def _any_symbol(self) -> re.Pattern[str]:
-        """What is written as it stands; of symbols that begin at one place the one that was added first.
+    def _find_whole_words(self) -> None:
+        """Note what is written as it stands; of what begins at one place that which was added first.
 
-        Made when symbols are added and not when a text is read: the state of a tokenizer is a key of data caches.
+        When it is added and not when a text is read: the state of a tokenizer is a key of data caches.
         """
-        symbols = [re.escape(token) for token in self.get_added_vocab() if token]
-        return re.compile(f"({'|'.join(symbols)})" if symbols else "(?!)()")
+        added = [token for _, token in sorted(self._tokenizer.get_added_tokens_decoder().items())]
+        self._symbols = _any_of(token.content for token in added)
+        self._added_words = _any_of(token.content for token in added if not token.special)
+
+
+def _any_of(tokens: Iterable[str]) -> re.Pattern[str]:
+    escaped = [re.escape(token) for token in tokens if token]
+    return re.compile(f"({'|'.join(escaped)})" if escaped else "(?!)()")

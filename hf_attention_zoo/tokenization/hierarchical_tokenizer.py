@@ -10,11 +10,11 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from transformers import BatchEncoding
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy, to_py_obj
 
+from hf_attention_zoo.tokenization.document_grids import Ids, as_lists, depth, grid, is_one_document
 from hf_attention_zoo.tokenization.own_backend import OwnBackend
 from hf_attention_zoo.tokenization.surfaces import readable_token, spans_without_marks
 from hf_attention_zoo.tokenization.text_vocabulary import TEXT_SPECIAL_TOKENS, train_text_vocabulary
@@ -22,7 +22,6 @@ from hf_attention_zoo.tokenization.text_vocabulary import TEXT_SPECIAL_TOKENS, t
 logger = logging.getLogger(__name__)
 
 Document = str | list[str]
-Ids = list[list[int]]  # of a document: sentences of words
 
 
 class HierarchicalTokenizer(OwnBackend):
@@ -146,7 +145,7 @@ class HierarchicalTokenizer(OwnBackend):
             limits: `max_sentences` and `max_words`, where the call had them.
         """
         written = []
-        (encoded,) = self._encode_documents([document], **limits)
+        (encoded,) = self._encode_documents([document], self.split_special_tokens, **limits)
         for sentence, encoding in encoded:
             spans = spans_without_marks(encoding.tokens, encoding.offsets)
             words = (sentence[start:end].strip() for start, end in spans)
@@ -161,7 +160,7 @@ class HierarchicalTokenizer(OwnBackend):
         """The tokens of all sentences, one after the other."""
         if pair is not None:
             raise ValueError("a hierarchical tokenizer reads documents, not pairs of texts; leave the second text out")
-        (encoded,) = self._encode_documents([text])
+        (encoded,) = self._encode_documents([text], self._reads_symbols_as_text(kwargs.get("split_special_tokens")))
         limit = self._limits()[1]
         return [token for _, encoding in encoded for token in encoding.tokens[:limit]]
 
@@ -201,6 +200,7 @@ class HierarchicalTokenizer(OwnBackend):
         is_split_into_words: bool = False,
         max_sentences: int | None = None,
         max_words: int | None = None,
+        split_special_tokens: bool | None = None,
         **kwargs: Any,
     ) -> BatchEncoding:
         if text_pair is not None:
@@ -216,9 +216,10 @@ class HierarchicalTokenizer(OwnBackend):
         limits = {"max_sentences": max_sentences, "max_words": max_words}
         limit = self._limits(**limits)[1]
         documents = [text] if single else list(text)
+        as_text = self._reads_symbols_as_text(split_special_tokens)
         ids = [
-            [encoding.ids[:limit] for _, encoding in encoded]
-            for encoded in self._encode_documents(documents, **limits)
+            [(self._ids_of_text(made) if as_text else made.ids)[:limit] for _, made in encoded]
+            for encoded in self._encode_documents(documents, as_text, **limits)
         ]
         batch: dict[str, Any] = {"input_ids": ids}
         if return_attention_mask is not False:
@@ -227,7 +228,7 @@ class HierarchicalTokenizer(OwnBackend):
             padding_strategy = PaddingStrategy.LONGEST  # a tensor has one width
         batch = self._pad_batch(batch, padding_strategy, pad_to_multiple_of, padding_side, **limits)
         if return_tensors is None:
-            batch = _as_lists(batch, single)
+            batch = as_lists(batch, single)
         return BatchEncoding(batch, tensor_type=return_tensors)
 
     def _limits(self, max_sentences: int | None = None, max_words: int | None = None) -> tuple[int | None, int | None]:
@@ -238,7 +239,9 @@ class HierarchicalTokenizer(OwnBackend):
             self.max_words if max_words is None else max_words,
         )
 
-    def _encode_documents(self, documents: Sequence[Document], **limits: int | None) -> list[list[tuple[str, Any]]]:
+    def _encode_documents(
+        self, documents: Sequence[Document], symbols_as_text: bool, **limits: int | None
+    ) -> list[list[tuple[str, Any]]]:
         """Sentences and their encodings for each document; sentences without a token and those too many are left out.
 
         Words beyond the limit are still there.
@@ -248,11 +251,12 @@ class HierarchicalTokenizer(OwnBackend):
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         try:
-            flat = iter(
-                self._tokenizer.encode_batch(
-                    [one for document in sentences for one in document], add_special_tokens=False
+            with self._symbols_as_text(symbols_as_text):
+                flat = iter(
+                    self._tokenizer.encode_batch(
+                        [one for document in sentences for one in document], add_special_tokens=False
+                    )
                 )
-            )
         except (TypeError, UnicodeEncodeError) as error:
             raise ValueError("a text holds a lone surrogate; every text must be valid Unicode") from error
         encoded = [[(sentence, next(flat)) for sentence in document] for document in sentences]
@@ -276,9 +280,9 @@ class HierarchicalTokenizer(OwnBackend):
     def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> str | list[str]:
         """The text of a document's ids, its sentences behind one another; a list of texts for a batch."""
         ids = to_py_obj(token_ids)
-        if _depth(ids) < 2:
+        if depth(ids) < 2:
             return super().decode(ids, skip_special_tokens=skip_special_tokens, **kwargs)
-        if _depth(ids) > 2:
+        if depth(ids) > 2:
             documents: list[Any] = [self.decode(document, skip_special_tokens, **kwargs) for document in ids]
             return documents
         plain: Any = super().decode  # which gives one text for the ids of one sentence
@@ -316,7 +320,7 @@ class HierarchicalTokenizer(OwnBackend):
             columns = {name: [to_py_obj(one[name]) for one in encoded_inputs] for name in encoded_inputs[0]}
         if "input_ids" not in columns:
             raise ValueError(f"input_ids are wanted for padding, got {', '.join(map(str, columns))}")
-        single = single and _is_one_document(columns["input_ids"])
+        single = single and is_one_document(columns["input_ids"])
         if single:
             columns = {name: [values] for name, values in columns.items()}
         if return_attention_mask is False:
@@ -326,7 +330,7 @@ class HierarchicalTokenizer(OwnBackend):
             columns["attention_mask"] = [[[1] * len(sentence) for sentence in document] for document in ids]
         columns = self._pad_batch(columns, strategy, pad_to_multiple_of, padding_side, max_sentences, max_words)
         if return_tensors is None:
-            columns = _as_lists(columns, single)
+            columns = as_lists(columns, single)
         return BatchEncoding(columns, tensor_type=return_tensors)
 
     def _pad_batch(
@@ -345,7 +349,7 @@ class HierarchicalTokenizer(OwnBackend):
         side = side or self.padding_side
         fills = {"input_ids": self.pad_token_id, "attention_mask": 0}
         return {
-            name: _grid(values, height, width, fills[name], side) if name in fills else values
+            name: grid(values, height, width, fills[name], side) if name in fills else values
             for name, values in batch.items()
         }
 
@@ -378,32 +382,3 @@ def _checked_limits(max_sentences: int | None, max_words: int | None) -> tuple[i
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
             raise ValueError(f"{name}={limit!r}; give a whole number of 1 or more, or None for no limit")
     return max_sentences, max_words
-
-
-def _depth(values: Any) -> int:
-    """How many lists stand around the first number; an empty list counts for itself."""
-    if not isinstance(values, list | tuple):
-        return 0
-    return 1 + max((_depth(value) for value in values), default=0)
-
-
-def _is_one_document(values: Any) -> bool:
-    """Whether these are the ids of one document; empty lists in a list are documents, since sentences have words."""
-    return _depth(values) < 3 and not (len(values) and all(isinstance(v, list | tuple) and not v for v in values))
-
-
-def _as_lists(columns: Mapping[str, Any], single: bool) -> dict[str, Any]:
-    """The columns without arrays, of a single document without the axis of documents."""
-    lists = {name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in columns.items()}
-    return {name: values[0] for name, values in lists.items()} if single else lists
-
-
-def _grid(documents: list[Ids], height: int, width: int, fill: int, side: str) -> np.ndarray:
-    """Documents as a grid (documents, height, width) with `fill` at the end, or at the beginning, of both axes."""
-    grid = np.full((len(documents), height, width), fill, dtype=np.int64)
-    for number, document in enumerate(documents):
-        first = height - len(document) if side == "left" else 0
-        for line, sentence in enumerate(document, first):
-            start = width - len(sentence) if side == "left" else 0
-            grid[number, line, start : start + len(sentence)] = sentence
-    return grid

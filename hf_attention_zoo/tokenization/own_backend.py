@@ -1,6 +1,8 @@
 """What the tokenizers of this package share beyond transformers' class for tokenizers with a backend."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
@@ -49,6 +51,9 @@ class OwnBackend(TokenizersBackend):
 
     `offset_mapping` counts the characters of the text as it was given; what else knows of characters (`encodings`,
     `char_to_token` and the like) those of the text as it is read.
+
+    With `split_special_tokens=True`, in a call or of the tokenizer, a symbol such as `</s>` that stands in a text is
+    text, as in files: its pieces, or an unknown word where the vocabulary could only give the symbol itself.
 
     Attributes:
         own_tokens: the special tokens of a tokenizer that is told no others.
@@ -105,12 +110,16 @@ class OwnBackend(TokenizersBackend):
         """Whether no text at all was given, which is not the same as an empty one."""
         return isinstance(text, list | tuple) and not text and not is_split_into_words
 
-    def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **kwargs: Any) -> BatchEncoding:
+    def _encode_plus(
+        self, text: Any, text_pair: Any = None, *args: Any, split_special_tokens: bool | None = None, **kwargs: Any
+    ) -> BatchEncoding:
         if self.is_empty_batch(text, kwargs.get("is_split_into_words", False)):
             return BatchEncoding({name: [] for name in self.model_input_names})
-        read, read_pair = self._as_read(text), self._as_read(text_pair)
+        as_text = self._reads_symbols_as_text(split_special_tokens)
+        read, read_pair = self._as_read(text, as_text), self._as_read(text_pair, as_text)
         try:
-            encoded = super()._encode_plus(read, read_pair, *args, **kwargs)
+            with self._symbols_as_text(as_text):
+                encoded = super()._encode_plus(read, read_pair, *args, split_special_tokens=as_text, **kwargs)
         except (TypeError, UnicodeEncodeError) as error:
             wrong = first_unreadable(read) or first_unreadable(read_pair)
             if wrong is None:
@@ -121,18 +130,57 @@ class OwnBackend(TokenizersBackend):
             self._tokenizer.no_truncation()
             self._tokenizer.no_padding()
         if "offset_mapping" in encoded and (read != text or read_pair != text_pair):
-            self._count_as_given(encoded, text, text_pair, kwargs.get("is_split_into_words", False))
+            self._count_as_given(encoded, text, text_pair, kwargs.get("is_split_into_words", False), as_text)
         return encoded
 
-    def _as_read(self, text: Any) -> Any:
+    # ---- symbols that stand in texts
+
+    def _reads_symbols_as_text(self, split_special_tokens: bool | None = None) -> bool:
+        """What a call says, or else the tokenizer."""
+        return self.split_special_tokens if split_special_tokens is None else split_special_tokens
+
+    @contextmanager
+    def _symbols_as_text(self, as_text: bool) -> Iterator[None]:
+        """While it lasts, the backend cuts no symbols out of texts, or does; it keeps nothing of a single call."""
+        backend = self._tokenizer
+        backend.encode_special_tokens = as_text
+        try:
+            yield
+        finally:
+            backend.encode_special_tokens = self.split_special_tokens
+
+    def _convert_encoding(
+        self, encoding: Encoding, *args: Any, **kwargs: Any
+    ) -> tuple[dict[str, Any], list[Encoding]]:
+        columns, encodings = super()._convert_encoding(encoding, *args, **kwargs)
+        if self._tokenizer.encode_special_tokens:
+            columns["input_ids"] = [self._ids_of_text(one) for one in encodings]
+        return columns, encodings
+
+    def _ids_of_text(self, encoding: Encoding) -> list[int]:
+        """The ids of a text in which symbols are text: a vocabulary of words finds a symbol by its name all the same.
+
+        What the template adds, and pads, are no part of the text.
+        """
+        unknown, symbols = self.unk_token_id, set(self.all_special_ids)
+        if unknown is None or symbols.isdisjoint(encoding.ids):
+            return encoding.ids
+        ids = zip(encoding.ids, encoding.special_tokens_mask, strict=True)
+        return [unknown if number in symbols and not added else number for number, added in ids]
+
+    # ---- characters as they are given and as they are read
+
+    def _as_read(self, text: Any, symbols_as_text: bool) -> Any:
         """Texts, inside lists too, as they go to the backend."""
         return composed(text)
 
-    def _spans_read(self, text: str) -> list[tuple[int, int]]:
+    def _spans_read(self, text: str, symbols_as_text: bool) -> list[tuple[int, int]]:
         """For each character of a text as it is read, those of the given text: the first, and behind the last."""
         return composed_spans(text)
 
-    def _count_as_given(self, encoded: BatchEncoding, text: Any, text_pair: Any, is_split_into_words: bool) -> None:
+    def _count_as_given(
+        self, encoded: BatchEncoding, text: Any, text_pair: Any, is_split_into_words: bool, symbols_as_text: bool
+    ) -> None:
         """Let the offsets, which count characters of what was read, count those of what was given."""
         samples = list(text) if isinstance(text, list | tuple) else [text]
         if is_split_into_words and samples and isinstance(samples[0], str):
@@ -155,7 +203,7 @@ class OwnBackend(TokenizersBackend):
                     continue
                 given = sides[side][word] if is_split_into_words else sides[side]
                 if given not in known:
-                    known[given] = self._spans_read(given)
+                    known[given] = self._spans_read(given, symbols_as_text)
                 start, end = rows[row][place]
                 span = span_through(known[given], int(start), int(end))
                 if isinstance(rows, list):

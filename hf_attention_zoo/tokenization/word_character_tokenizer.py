@@ -4,7 +4,8 @@ A word is its UTF-8 bytes between two marks, then padding: [begin, bytes, end, p
 authors' files and 1 more (bytes 1 to 256, `<S>` 257, `</S>` 258, begin 259, end 260, padding 261), so that 0, in all
 50 places, is a pad of the sentence. A word has 48 places: of a longer one the first 48 bytes are read, even if that
 cuts the last character: of Korean syllables, three bytes each, 16. The words `<S>` and `</S>` are boundaries of a
-sentence, each a single mark; models put them around a text themselves.
+sentence, each a single mark; models put them around a text themselves. Where symbols are text (files), they are words
+like any other, spelt with their bytes.
 
 `input_ids` are the words' numbers in the vocabulary of a language model's softmax: `<S>`, `</S>`, `<UNK>`, then words
 by frequency, as its sampling needs it. No model reads them; they are labels, and what pipelines know a word by.
@@ -47,15 +48,18 @@ class WordAsWritten(NamedTuple):
     end: int
 
 
-def character_row(word: str, length: int = MAX_CHARACTERS) -> list[int]:
+def character_row(word: str, length: int = MAX_CHARACTERS, *, symbols_as_text: bool = False) -> list[int]:
     """The ids of a word's characters.
+
+    Args:
+        symbols_as_text: spell `<S>` and `</S>`, too, which are a mark each otherwise.
 
     Raises:
         ValueError: the word holds a lone surrogate, or there is no room for a character between its marks.
     """
     if length < 3:
         raise ValueError(f"{length} places for a word; its marks alone take two: give at least 3")
-    if word in SENTENCE_MARKS:
+    if word in SENTENCE_MARKS and not symbols_as_text:
         inside = [SENTENCE_MARKS[word]]
     else:
         try:
@@ -74,6 +78,22 @@ def word_of_row(row: Sequence[int]) -> str | None:
     if len(inside) == 1 and inside[0] in SENTENCE_MARKS.values():
         return next(word for word, number in SENTENCE_MARKS.items() if number == inside[0])
     return bytes(number - 1 for number in inside).decode("utf-8", errors="ignore")
+
+
+class _Remembered:
+    """What is quickly made again: no part of a tokenizer's state, so that keys of data caches do not change with it.
+
+    Attributes:
+        rows: word -> its character ids.
+        whole: a vocabulary, and the backend that splits no words of it.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[int]] = {}
+        self.whole: tuple[Any, Tokenizer] | None = None
+
+    def __reduce__(self) -> tuple[type[_Remembered], tuple[()]]:
+        return _Remembered, ()
 
 
 class WordCharacterTokenizer(OwnBackend):
@@ -101,12 +121,7 @@ class WordCharacterTokenizer(OwnBackend):
         self.max_characters, self.splitting = max_characters, splitting
         character_row("", max_characters)
         super().__init__(*args, max_characters=max_characters, splitting=splitting, **kwargs)
-        self._rows: dict[str, list[int]] = {}
-        self._whole: tuple[Any, Tokenizer] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For copies and other processes: without what is only remembered and quickly made again."""
-        return {**self.__dict__, "_rows": {}, "_whole": None}
+        self._remembered = _Remembered()
 
     @classmethod
     def train(
@@ -158,9 +173,30 @@ class WordCharacterTokenizer(OwnBackend):
 
     # ---- characters
 
-    def characters_of(self, words: Iterable[str]) -> list[list[int]]:
-        """Character ids of words, (words, max_characters)."""
-        return [character_row(unicodedata.normalize("NFC", word), self.max_characters) for word in words]
+    def characters_of(self, words: Iterable[str], *, split_special_tokens: bool | None = None) -> list[list[int]]:
+        """Character ids of words, (words, max_characters); `split_special_tokens` as in a call."""
+        as_text = self._reads_symbols_as_text(split_special_tokens)
+        return [
+            character_row(unicodedata.normalize("NFC", word), self.max_characters, symbols_as_text=as_text)
+            for word in words
+        ]
+
+    def numbers_of(self, words: Iterable[str], *, split_special_tokens: bool | None = None) -> list[int]:
+        """Numbers of words in the vocabulary; `split_special_tokens` as in a call."""
+        numbers = self.convert_tokens_to_ids(list(words))
+        if not self._reads_symbols_as_text(split_special_tokens):
+            return numbers
+        symbols = set(self.all_special_ids)
+        return [self.unk_token_id if number in symbols else number for number in numbers]
+
+    def split(self, texts: Sequence[str], *, split_special_tokens: bool | None = None) -> list[list[str]]:
+        """The words of texts in NFC as they are written; `split_special_tokens` as in a call."""
+        with self._symbols_as_text(self._reads_symbols_as_text(split_special_tokens)):
+            encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [
+            [text[start:end] for start, end in encoding.offsets]
+            for text, encoding in zip(texts, encodings, strict=True)
+        ]
 
     def words_of(self, character_ids: Any) -> Any:
         """The words of character ids, without pads: a list for (words, places), a list of lists for a batch."""
@@ -169,12 +205,15 @@ class WordCharacterTokenizer(OwnBackend):
             return [self.words_of(one) for one in rows]
         return [word for row in rows if (word := word_of_row(row)) is not None]
 
-    def _row(self, word: str) -> list[int]:
-        row = self._rows.get(word)
+    def _row(self, word: str, symbols_as_text: bool) -> list[int]:
+        if symbols_as_text and word in SENTENCE_MARKS:
+            return character_row(word, self.max_characters, symbols_as_text=True)
+        rows = self._remembered.rows
+        row = rows.get(word)
         if row is None:
-            if len(self._rows) > 200_000:  # words of running text are few; a stream of all words has no end
-                self._rows.clear()
-            row = self._rows[word] = character_row(word, self.max_characters)
+            if len(rows) > 200_000:  # words of running text are few; a stream of all words has no end
+                rows.clear()
+            row = rows[word] = character_row(word, self.max_characters)
         return row
 
     # ---- encoding
@@ -186,18 +225,27 @@ class WordCharacterTokenizer(OwnBackend):
         *args: Any,
         return_tensors: Any = None,
         is_split_into_words: bool = False,
+        split_special_tokens: bool | None = None,
         **kwargs: Any,
     ) -> BatchEncoding:
         if text_pair is not None:
             raise ValueError("ELMo reads single texts; encode the texts of a pair one by one")
         given, text = text, composed(text)
+        as_text = self._reads_symbols_as_text(split_special_tokens)
         if is_split_into_words:
             _check_words(text)
         splitting = self._tokenizer
         if is_split_into_words:
             self._tokenizer = self._without_splitting()
         try:
-            encoded = super()._encode_plus(given, None, *args, is_split_into_words=is_split_into_words, **kwargs)
+            encoded = super()._encode_plus(
+                given,
+                None,
+                *args,
+                is_split_into_words=is_split_into_words,
+                split_special_tokens=as_text,
+                **kwargs,
+            )
         finally:
             self._tokenizer = splitting
         if self.is_empty_batch(text, is_split_into_words):
@@ -208,7 +256,7 @@ class WordCharacterTokenizer(OwnBackend):
         one = single or isinstance(text, str) or (is_split_into_words and bool(text) and isinstance(text[0], str))
         rows = []
         for number, encoding in zip(origin, encodings_of(encoded), strict=True):
-            rows.append(self._rows_of(encoding, text if one else text[number], is_split_into_words))
+            rows.append(self._rows_of(encoding, text if one else text[number], is_split_into_words, as_text))
         columns["character_ids"] = rows
         for row, ids in enumerate(columns["input_ids"]):
             if not ids:
@@ -231,16 +279,17 @@ class WordCharacterTokenizer(OwnBackend):
             backend.get_vocab_size(with_added_tokens=False),
             len(backend.get_added_tokens_decoder()),
         )
-        if self._whole is None or self._whole[0] != vocabulary:
-            self._whole = (vocabulary, Tokenizer(models.WordLevel(backend.get_vocab(), unk_token=UNKNOWN)))
-        return self._whole[1]
+        kept = self._remembered
+        if kept.whole is None or kept.whole[0] != vocabulary:
+            kept.whole = (vocabulary, Tokenizer(models.WordLevel(backend.get_vocab(), unk_token=UNKNOWN)))
+        return kept.whole[1]
 
-    def _rows_of(self, encoding: Encoding, text: Any, is_split_into_words: bool) -> list[list[int]]:
+    def _rows_of(self, encoding: Encoding, text: Any, is_split_into_words: bool, as_text: bool) -> list[list[int]]:
         places = zip(encoding.attention_mask, encoding.offsets, encoding.word_ids, strict=True)
         pad = [0] * self.max_characters
         if is_split_into_words:
-            return [self._row(text[word]) if real else pad for real, _, word in places]
-        return [self._row(text[start:end]) if real else pad for real, (start, end), _ in places]
+            return [self._row(text[word], as_text) if real else pad for real, _, word in places]
+        return [self._row(text[start:end], as_text) if real else pad for real, (start, end), _ in places]
 
     def _pad(self, encoded_inputs: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         before = len(encoded_inputs[self.model_input_names[0]])

@@ -31,12 +31,18 @@ def learn_words(
 ) -> Tokenizer:
     """Give a word-level backend the special tokens and the most frequent words of `texts`, as it splits them.
 
-    Equal counts are ordered alphabetically, so the same texts always give the same ids.
+    Equal counts are ordered alphabetically, so the same texts always give the same ids. A special token that stands in
+    a text is no word: the trainer of the library would give it a second id, and take the first one from it.
     """
-    trainer = trainers.WordLevelTrainer(
-        vocab_size=vocab_size, min_frequency=min_frequency, special_tokens=list(special_tokens), show_progress=False
-    )
+    special = list(special_tokens)
+    trainer = trainers.WordLevelTrainer(vocab_size=vocab_size, min_frequency=min_frequency, show_progress=False)
     backend.train_from_iterator(texts, trainer)
+    learnt = backend.get_vocab()
+    words = [word for word in sorted(learnt, key=learnt.__getitem__) if word not in special]
+    listed = [*special, *words][:vocab_size]
+    unknown = backend.model.unk_token
+    backend.model = models.WordLevel({word: number for number, word in enumerate(listed)}, unk_token=unknown)
+    backend.add_special_tokens(special)
     return backend
 
 

@@ -184,6 +184,7 @@ def evaluate_captioner(
     state = process_state()
     model, tokenizer = load_checkpoint(folder)
     processor = load_reader(folder)
+    processor.tokenizer = tokenizer  # which reads files
     given = dict(zip(DATA_FIELDS, (dataset, dataset_config, target_lang, source_column, target_column), strict=True))
     chosen = chosen_data(folder, given)
     given = {name: getattr(chosen.arguments, name) for name in DATA_FIELDS}

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 from transformers.utils import logging
 
+from hf_attention_zoo.data.text_encoding import symbols_as_text
 from hf_attention_zoo.images.feature_cache import FeatureCache, encode_pictures, write_feature_batches
 from hf_attention_zoo.tasks.captions.rows import CaptionRows
 
@@ -86,7 +87,7 @@ def encode_captions(
         for place, listed in enumerate(rows.captions)
         for text in (listed if every_caption else listed[:1])
     ]
-    ids = tokenizer([text for _, text in pairs])["input_ids"]
+    ids = symbols_as_text(tokenizer)([text for _, text in pairs])["input_ids"]
     kept = [k for k, row in enumerate(ids) if longest is None or len(row) <= longest]
     if not kept:
         raise ValueError(f"all {len(ids)} captions are longer than max_target_length={longest} tokens; allow more")

@@ -7,13 +7,14 @@ from typing import Any
 
 import torch
 
-from hf_attention_zoo.data.text_encoding import encode_texts
+from hf_attention_zoo.data.text_encoding import encode_texts, symbols_as_text
 
 
 def encode_choices(tokenizer: Any, contexts: Sequence[str], choices: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
     """For each row the tokenizer's columns, each a list with the ids of every choice."""
+    reader = symbols_as_text(tokenizer)
     pairs = [(context, ending) for context, endings in zip(contexts, choices, strict=True) for ending in endings]
-    encoded = encode_texts(tokenizer, [context for context, _ in pairs], [ending for _, ending in pairs])
+    encoded = encode_texts(reader, [context for context, _ in pairs], [ending for _, ending in pairs])
     names = [name for name in tokenizer.model_input_names if name in encoded]
     rows, place = [], 0
     for endings in choices:

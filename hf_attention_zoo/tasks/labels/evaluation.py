@@ -13,7 +13,7 @@ from transformers import DataCollatorWithPadding
 
 from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL, LabelInfo, known_names, label_info_of
 from hf_attention_zoo.data.samples import get_sample, is_sample
-from hf_attention_zoo.data.text_encoding import Text, encode_texts
+from hf_attention_zoo.data.text_encoding import Text, encode_texts, symbols_as_text
 from hf_attention_zoo.evaluation.class_table import class_lines
 from hf_attention_zoo.evaluation.evaluation_command import missing_baselines
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
@@ -39,13 +39,13 @@ def predict_logits(
     model: Any, tokenizer: Any, texts: Sequence[Text], pairs: Sequence[Text] | None = None, batch_size: int = 64
 ) -> np.ndarray:
     """Logits (N, C) in float32 of texts, documents as lists of sentences, or pairs, in their order."""
-    collate = DataCollatorWithPadding(tokenizer)
+    reader, collate = symbols_as_text(tokenizer), DataCollatorWithPadding(tokenizer)
     order = sorted(range(len(texts)), key=lambda index: -len(str(texts[index])))
     found: dict[int, np.ndarray] = {}
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]
         encoded = encode_texts(
-            tokenizer, [texts[i] for i in rows], [pairs[i] for i in rows] if pairs is not None else None
+            reader, [texts[i] for i in rows], [pairs[i] for i in rows] if pairs is not None else None
         )
         names = [name for name in tokenizer.model_input_names if name in encoded]
         batch = collate([{name: encoded[name][k] for name in names} for k in range(len(rows))]).to(model.device)

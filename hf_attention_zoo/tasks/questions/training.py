@@ -7,7 +7,7 @@ from typing import Any
 
 from datasets import Dataset
 
-from hf_attention_zoo.data.text_encoding import LENGTH, row_limit
+from hf_attention_zoo.data.text_encoding import LENGTH, row_limit, symbols_as_text
 from hf_attention_zoo.tasks.questions.evaluation import answer_questions, score_answers
 from hf_attention_zoo.tasks.questions.examples import answer_positions, padded_windows, question_windows
 from hf_attention_zoo.tasks.questions.rows import load_questions
@@ -50,7 +50,11 @@ class QuestionTask(FineTunedTask):
 
     def encoded(self, rows: Dataset, tokenizer: Any) -> Dataset:
         windows = question_windows(
-            tokenizer, rows["question"], rows["context"], max_length=self.longest, stride=self.plan.data.doc_stride
+            symbols_as_text(tokenizer),
+            rows["question"],
+            rows["context"],
+            max_length=self.longest,
+            stride=self.plan.data.doc_stride,
         )
         answers, starts = list(rows["answers"]), list(rows["starts"])
         features = []
@@ -70,7 +74,7 @@ class QuestionTask(FineTunedTask):
     def scores(self, model: Any, tokenizer: Any, rows: Dataset, batch_size: int) -> dict[str, float]:
         answers = answer_questions(
             model,
-            tokenizer,
+            symbols_as_text(tokenizer),
             rows["question"],
             rows["context"],
             batch_size=batch_size,

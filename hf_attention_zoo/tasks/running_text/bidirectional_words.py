@@ -56,11 +56,7 @@ class WholeWords:
 
     def split(self, sentences: list[str]) -> list[list[str]]:
         """The words of sentences as they are written."""
-        encodings = self.backend_tokenizer.encode_batch(sentences, add_special_tokens=False)
-        return [
-            [sentence[start:end] for start, end in encoding.offsets]
-            for sentence, encoding in zip(sentences, encodings, strict=True)
-        ]
+        return self.tokenizer.split(sentences, split_special_tokens=True)
 
     def _number(self, word: str) -> int:
         return self.numbers.setdefault(word, len(self.numbers))
@@ -77,12 +73,18 @@ class WordTable(NamedTuple):
     labels: np.ndarray
 
     @classmethod
-    def of(cls, words: Sequence[str], tokenizer: Any) -> WordTable:
-        """The table of words, in their order."""
+    def of(cls, words: Sequence[str], tokenizer: Any, *, symbols_as_text: bool = False) -> WordTable:
+        """The table of words, in their order.
+
+        Args:
+            symbols_as_text: whether `<S>` and `</S>` among them are words of a text and not boundaries.
+        """
+        meant = {"split_special_tokens": symbols_as_text}
         rows, labels = np.empty((len(words), tokenizer.max_characters), np.int16), np.empty(len(words), np.int64)
         for first in range(0, len(words), TABLE_CHUNK):  # as Python numbers all rows would be many times as large
             chunk, place = list(words[first : first + TABLE_CHUNK]), slice(first, first + TABLE_CHUNK)
-            rows[place], labels[place] = tokenizer.characters_of(chunk), tokenizer.convert_tokens_to_ids(chunk)
+            rows[place] = tokenizer.characters_of(chunk, **meant)
+            labels[place] = tokenizer.numbers_of(chunk, **meant)
         return cls(rows, labels)
 
 
@@ -277,7 +279,7 @@ class BidirectionalWordsObjective(Objective):
         write_json(Path(cache_dir) / WORDS_FILE, kept)
         return BidirectionalWordStream(
             store,
-            WordTable.of(list(words.numbers), tokenizer),
+            WordTable.of(list(words.numbers), tokenizer, symbols_as_text=True),
             self.boundaries(tokenizer),
             self.chosen["batching"],
             seed=seed,
@@ -303,7 +305,8 @@ class BidirectionalWordsObjective(Objective):
         """
         words = WholeWords(tokenizer)
         sentences = [words([sentence])["input_ids"][0] for document in documents for sentence in document]
-        table, end = WordTable.of(list(words.numbers), tokenizer), self.boundaries(tokenizer).labels[1]
+        table = WordTable.of(list(words.numbers), tokenizer, symbols_as_text=True)
+        end = self.boundaries(tokenizer).labels[1]
         pieces = [one[first : first + length] for one in sentences for first in range(0, len(one), length)]
         if not pieces:
             raise ValueError("the held-out documents have no words; give more text")

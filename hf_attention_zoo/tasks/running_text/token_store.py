@@ -19,12 +19,15 @@ from typing import Any
 import numpy as np
 from transformers.utils import logging
 
+from hf_attention_zoo.data.text_encoding import symbols_as_text
 from hf_attention_zoo.tasks.running_text.rows import Document, DocumentSource
 from hf_attention_zoo.whole_files import checksum, whole_file, write_json
 
 logger = logging.get_logger(__name__)
 
 TOKENS, SENTENCES, DOCUMENTS, STATE = "tokens.bin", "sentences.bin", "documents.bin", "store.json"
+# A part of the identity of encoded text: what was encoded when symbols in texts were no text is encoded again.
+READING = "symbols are text"
 # Characters that are encoded together: the tokenizer needs some hundred times as many bytes while it does so.
 _CHUNK = 2**18
 
@@ -171,10 +174,11 @@ def build_token_store(documents: Iterable[Document], tokenizer: Any, folder: str
 
 
 def encode_sentences(tokenizer: Any, sentences: list[str]) -> list[list[int]]:
-    """Ids of each sentence without special tokens."""
+    """Ids of each sentence without special tokens: those that stand in a sentence are text."""
     if not sentences:
         return []
-    return tokenizer(sentences, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
+    reader = symbols_as_text(tokenizer)
+    return reader(sentences, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
 
 
 def identity_of(documents: Iterable[Document], tokenizer: Any) -> str | None:
@@ -184,7 +188,7 @@ def identity_of(documents: Iterable[Document], tokenizer: Any) -> str | None:
         return None
     backend = getattr(tokenizer, "backend_tokenizer", None)
     rules = backend.to_str() if backend is not None else json.dumps(tokenizer.get_vocab(), sort_keys=True)
-    return hashlib.sha256(json.dumps([source, rules], sort_keys=True, default=str).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([source, rules, READING], sort_keys=True, default=str).encode()).hexdigest()
 
 
 def read_state(folder: Path) -> dict[str, Any] | None:

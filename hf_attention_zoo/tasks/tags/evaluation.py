@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from hf_attention_zoo.data.labels import known_names, label_info_of
-from hf_attention_zoo.data.text_encoding import row_limit
+from hf_attention_zoo.data.text_encoding import row_limit, symbols_as_text
 from hf_attention_zoo.evaluation.class_table import class_lines
 from hf_attention_zoo.evaluation.evaluation_command import (
     base_metrics,
@@ -31,19 +31,19 @@ def predict_tags(
     model: Any, tokenizer: Any, sentences: Sequence[Sequence[str]], batch_size: int = 32
 ) -> list[list[int]]:
     """The tag of each word of each sentence; -1 for a word of which no piece is left (white space alone)."""
-    limit = row_limit(tokenizer)
+    reader, limit = symbols_as_text(tokenizer), row_limit(tokenizer)
     parts = [
         (number, start, end)
         for number, words in enumerate(sentences)
         if words
-        for start, end in fitting_parts(tokenizer, words, limit)
+        for start, end in fitting_parts(reader, words, limit)
     ]
     parts.sort(key=lambda part: part[1] - part[2])
     found = [[-1] * len(words) for words in sentences]
     for first in range(0, len(parts), batch_size):
         chosen = parts[first : first + batch_size]
         words = [list(sentences[number][start:end]) for number, start, end in chosen]
-        encoded = tokenizer(words, is_split_into_words=True, truncation=limit is not None)
+        encoded = reader(words, is_split_into_words=True, truncation=limit is not None)
         names = [name for name in tokenizer.model_input_names if name in encoded]
         columns = {name: encoded[name] for name in names}
         batch = tokenizer.pad(columns, padding_side="right", return_tensors="pt")  # places count from the first piece

@@ -7,7 +7,7 @@ from typing import Any
 
 from datasets import Dataset
 
-from hf_attention_zoo.data.text_encoding import LENGTH, row_limit
+from hf_attention_zoo.data.text_encoding import LENGTH, row_limit, symbols_as_text
 
 IGNORED = -100
 
@@ -54,15 +54,15 @@ def first_pieces(encoded: Any, row: int, words: int) -> list[int | None]:
 
 def encode_tagged(rows: Dataset, tokenizer: Any) -> Dataset:
     """Rows of `words` and `tags` as the tokenizer's columns, `labels` and `length`; rows too long become several."""
-    limit = row_limit(tokenizer)
+    reader, limit = symbols_as_text(tokenizer), row_limit(tokenizer)
 
     def encode(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
         words, tags = [], []
         for row_words, row_tags in zip(batch["words"], batch["tags"], strict=True):
-            for start, end in fitting_parts(tokenizer, row_words, limit):
+            for start, end in fitting_parts(reader, row_words, limit):
                 words.append(row_words[start:end])
                 tags.append(row_tags[start:end])
-        encoded = tokenizer(words, is_split_into_words=True, truncation=limit is not None)
+        encoded = reader(words, is_split_into_words=True, truncation=limit is not None)
         labels = []
         for number, row_tags in enumerate(tags):
             row_labels = [IGNORED] * len(encoded["attention_mask"][number])

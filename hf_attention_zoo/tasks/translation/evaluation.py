@@ -17,6 +17,7 @@ from accelerate.utils import gather_object
 from transformers import DataCollatorForSeq2Seq
 
 from hf_attention_zoo.data.samples import get_sample, is_sample
+from hf_attention_zoo.data.text_encoding import symbols_as_text
 from hf_attention_zoo.data.text_lines import one_line, written_file
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
@@ -48,12 +49,12 @@ def negative_log_likelihood(
     model: Any, tokenizer: Any, sources: Sequence[str], targets: Sequence[str], batch_size: int = 64
 ) -> tuple[float, int]:
     """Summed negative log likelihood in nats of the targets given the sources, and the number of target tokens."""
-    collate = DataCollatorForSeq2Seq(tokenizer, model=model)
+    reader, collate = symbols_as_text(tokenizer), DataCollatorForSeq2Seq(tokenizer, model=model)
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     total, count = 0.0, 0
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]
-        encoded = tokenizer([sources[i] for i in rows], text_target=[targets[i] for i in rows])
+        encoded = reader([sources[i] for i in rows], text_target=[targets[i] for i in rows])
         features = [
             {name: encoded[name][k] for name in ("input_ids", "attention_mask", "labels")} for k in range(len(rows))
         ]

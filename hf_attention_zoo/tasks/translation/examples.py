@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from datasets import Dataset, IterableDataset
 
+from hf_attention_zoo.data.text_encoding import symbols_as_text
 from hf_attention_zoo.data.token_budget import pair_lengths
 
 COLUMNS = ("input_ids", "attention_mask", "labels")
@@ -23,9 +24,10 @@ def texts(dataset: Any, column: str, limit: int | None = None) -> Iterator[str]:
 
 def encode_pairs(dataset: Any, tokenizer: Any) -> Any:
     """A data set of `source` and `target` texts as one of `input_ids`, `attention_mask` and `labels`."""
+    reader = symbols_as_text(tokenizer)
 
     def encode(batch: dict[str, list[str]]) -> dict[str, list[list[int]]]:
-        encoded = tokenizer(batch["source"], text_target=batch["target"])
+        encoded = reader(batch["source"], text_target=batch["target"])
         return {name: encoded[name] for name in COLUMNS}
 
     columns = list(dataset.column_names or next(iter(dataset.take(1))))
