@@ -15,8 +15,9 @@ from collections.abc import Iterable
 from hf_attention_zoo.tokenization.english_words import english_words
 
 UNIFIED = {"—": "-", "–": "-", "―": "-", "…": "...", "´": "'"}
-# Runs of one of these marks stand alone.
-RUNS = r"-+|~+|!+|\"+|;+|\?+|\++|,+|\)+|\(+|\\+|/+|\*+|\[+|\]+|\}+|\{+|\|+|_+"
+# Runs of one of these marks stand alone. The authors list the backslash, too, but in a pattern that is no raw string,
+# in which it becomes a second plus sign (`text_standardize` in their `text_utils.py`): it stays in its word.
+RUNS = r"-+|~+|!+|\"+|;+|\?+|\++|,+|\)+|\(+|/+|\*+|\[+|\]+|\}+|\{+|\|+|_+"
 _RUN = re.compile(f"({RUNS})")
 _LINE_END = re.compile(r"\s*\n\s*")
 _SPACES = re.compile(r"[^\S\n]+")

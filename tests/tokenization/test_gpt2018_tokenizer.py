@@ -48,6 +48,17 @@ def test_the_packages_cut_words_as_the_authors_had_them() -> None:
     assert trained.text_packages and trained.words("I don't") == ["i", "do", "n't"]
 
 
+@pytest.mark.parametrize("cut", [plain_words, original_words])
+def test_a_backslash_stays_in_its_word_and_every_other_mark_of_the_list_leaves_it(
+    cut: Callable[[str], list[str]],
+) -> None:
+    for text in ("C:\\dir\\file", "a\\b", "\\\\", "x\\", "\\section"):
+        assert cut(f"see {text} here") == ["see", text.lower(), "here"] and standardised(text) == text
+    for mark in '-~!";?+,)(/*[]}{|_':
+        words = cut(f"cat{mark}{mark}\\dog")
+        assert (words[0], "".join(words[1:-1]), words[-1]) == ("cat", mark * 2, "\\dog")
+
+
 def test_words_are_lower_cased_and_end_with_their_mark(tok: GPT2018Tokenizer) -> None:
     assert tok("LOW Lower")["input_ids"] == tok("low lower")["input_ids"]
     pieces = tok.tokenize("low lowest")

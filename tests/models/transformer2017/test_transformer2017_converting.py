@@ -12,7 +12,8 @@ from torch import Tensor
 from transformers import AutoModelForSeq2SeqLM, FSMTConfig, FSMTForConditionalGeneration, MarianConfig, MarianMTModel
 
 from hf_attention_zoo.cli.command import main
-from hf_attention_zoo.models.transformer2017.convert_transformer2017 import convert_checkpoint, load_weights
+from hf_attention_zoo.models.transformer2017.convert_transformer2017 import convert_checkpoint
+from hf_attention_zoo.models.transformer2017.weight_files import load_weights
 
 SOURCE = torch.tensor([[5, 6, 7, 8, 2], [9, 4, 2, 1, 1]])
 TARGET = torch.tensor([[2, 6, 5, 7], [2, 8, 8, 4]])
@@ -126,6 +127,22 @@ def test_a_fairseq_checkpoint_computes_the_same_here(tmp_path: Path) -> None:
     torch.testing.assert_close(logits(converted, 1), logits(model, 1), rtol=1e-4, atol=1e-5)
 
 
+def test_the_second_copies_that_fairseq_0_12_2_keeps_of_its_encoder_are_not_read(tmp_path: Path) -> None:
+    state = fairseq_state(fairseq_model())
+    copies = {"in_proj": (24, 8), "out_proj": (8, 8), "fc1": (6, 8), "fc2": (8, 6)}
+    for layer in range(2):
+        for name, shape in copies.items():
+            state[f"encoder.layers.{layer}.{name}_weight"] = torch.zeros(shape)
+            state[f"encoder.layers.{layer}.{name}_bias"] = torch.zeros(shape[0])
+    state |= {f"{side}.version": torch.tensor([3.0]) for side in ("encoder", "decoder")}
+    state |= {f"{side}.embed_positions._float_tensor": torch.zeros(1) for side in ("encoder", "decoder")}
+    settings = argparse.Namespace(encoder_attention_heads=2, decoder_attention_heads=2)
+    content = {"args": None, "cfg": {"model": settings}, "criterion": None, "extra_state": {}, "model": state}
+    torch.save(content, tmp_path / "model.pt")
+    made, wanted = convert_checkpoint(tmp_path / "model.pt"), fairseq_model()
+    torch.testing.assert_close(logits(made, 1), logits(wanted, 1), rtol=1e-4, atol=1e-5)
+
+
 def test_older_fairseq_weights_and_learned_positions_are_understood(tmp_path: Path) -> None:
     state = fairseq_state(fairseq_model())
     save_file(state, tmp_path / "new.safetensors")
@@ -151,6 +168,9 @@ def test_older_fairseq_weights_and_learned_positions_are_understood(tmp_path: Pa
         ({"encoder.layer_norm.weight": torch.ones(8)}, "pre-norm"),
         ({"encoder.layernorm_embedding.weight": torch.ones(8)}, "normalises its embeddings"),
         ({"encoder.layers.0.gate.weight": torch.ones(8)}, "gate.weight has no counterpart"),
+        ({"encoder.layers.0.fc3_weight": torch.zeros(6, 8)}, "fc3_weight has no counterpart"),
+        ({"decoder.layers.0.fc1_weight": torch.zeros(6, 8)}, "fc1_weight has no counterpart"),
+        ({"encoder.in_proj_weight": torch.zeros(24, 8)}, "encoder.in_proj_weight: without a counterpart"),
         ({"decoder.output_projection.bias": torch.ones(11)}, "output_projection.bias: without a counterpart"),
         ({"encoder.layers.0.fc1.weight": torch.ones(3, 8)}, "do not fit"),
         ({"encoder.layers.0.fc1.bias": None}, "missing in the weights"),
