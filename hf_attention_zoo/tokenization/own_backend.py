@@ -119,7 +119,7 @@ class OwnBackend(TokenizersBackend):
         read, read_pair = self._as_read(text, as_text), self._as_read(text_pair, as_text)
         try:
             with self._symbols_as_text(as_text):
-                encoded = super()._encode_plus(read, read_pair, *args, split_special_tokens=as_text, **kwargs)
+                encoded = super()._encode_plus(read, read_pair, *args, **{**kwargs, "split_special_tokens": as_text})
         except (TypeError, UnicodeEncodeError) as error:
             wrong = first_unreadable(read) or first_unreadable(read_pair)
             if wrong is None:

@@ -183,7 +183,7 @@ class WordCharacterTokenizer(OwnBackend):
 
     def numbers_of(self, words: Iterable[str], *, split_special_tokens: bool | None = None) -> list[int]:
         """Numbers of words in the vocabulary; `split_special_tokens` as in a call."""
-        numbers = self.convert_tokens_to_ids(list(words))
+        numbers = to_py_obj(self.convert_tokens_to_ids(list(words)))
         if not self._reads_symbols_as_text(split_special_tokens):
             return numbers
         symbols = set(self.all_special_ids)
