@@ -76,6 +76,10 @@ class DecodingState(Cache):
             self.source = {name: tensor.index_select(0, beam_idx // width) for name, tensor in self.source.items()}
         self.hypothesis = {name: tensor.index_select(0, beam_idx) for name, tensor in self.hypothesis.items()}
 
+    def move_hypotheses(self, rows: Tensor) -> None:
+        """Row i becomes what row rows[i] was, a row of the same source."""
+        self.hypothesis = {name: tensor.index_select(0, rows) for name, tensor in self.hypothesis.items()}
+
     def batch_repeat_interleave(self, repeats: int) -> None:
         """Each row becomes `repeats` rows of the same source."""
         self.hypothesis = {name: tensor.repeat_interleave(repeats, 0) for name, tensor in self.hypothesis.items()}

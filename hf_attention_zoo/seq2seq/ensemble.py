@@ -65,6 +65,11 @@ class EnsembleState(Cache):
         for member in self.members:
             reorder(member, beam_idx)
 
+    def move_hypotheses(self, rows: Tensor) -> None:
+        """Row i becomes what row rows[i] was, a row of the same source."""
+        for member in self.members:
+            member.move_hypotheses(rows)
+
     def batch_repeat_interleave(self, repeats: int) -> None:
         """Each row becomes `repeats` rows."""
         for member in self.members:
@@ -128,6 +133,8 @@ class TranslationEnsemble(PreTrainedModel, ZooGenerationMixin):
     config_class = PreTrainedConfig
     main_input_name = "input_ids"
     _is_stateful = True
+    # It attends to nothing itself: what its members' config asks for is theirs.
+    _supports_sdpa = _supports_flash_attn = _supports_flex_attn = _supports_attention_backend = True
 
     def __init__(
         self, members: Sequence[PreTrainedModel], combine: Literal["arithmetic", "geometric"] = "arithmetic"

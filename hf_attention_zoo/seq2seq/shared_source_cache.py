@@ -147,13 +147,17 @@ class SharedSourceCache(EncoderDecoderCache):
         if beam_idx.shape != rows.shape:
             reorder(self.self_attention_cache, beam_idx)
             return
-        moved = (beam_idx != rows).nonzero()[:, 0]
-        origins = beam_idx[moved]
+        self.move_hypotheses(beam_idx)
+
+    def move_hypotheses(self, rows: Tensor) -> None:
+        """Row i becomes what row rows[i] was, a row of the same source."""
+        moved = (rows != torch.arange(len(rows), device=rows.device)).nonzero()[:, 0]
+        origins = rows[moved]
         for layer in self.self_attention_cache.layers:
             if isinstance(layer, GrowingLayer):
                 layer.move_rows(moved, origins)
             else:
-                reorder(layer, beam_idx)
+                reorder(layer, rows)
 
     def batch_repeat_interleave(self, repeats: int) -> None:
         """Each row becomes `repeats` rows of the same source."""

@@ -6,11 +6,16 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import GenerationConfig, GenerationMixin
+from transformers import GenerationConfig, GenerationMixin, LogitsProcessorList, StoppingCriteriaList
 from transformers.cache_utils import Cache
+from transformers.generation import BaseStreamer
 
+from hf_attention_zoo.seq2seq.beam_search import BeamSearch
+from hf_attention_zoo.seq2seq.decoding_steps import DecodingSteps
+from hf_attention_zoo.seq2seq.greedy_search import greedy_search
 from hf_attention_zoo.seq2seq.length_penalty import GNMTLengthPenalty
 from hf_attention_zoo.seq2seq.open_sources import OpenSources, current_search
+from hf_attention_zoo.seq2seq.search_rules import SearchRules
 from hf_attention_zoo.seq2seq.source_length_limit import limit_by_source
 
 # Settings of a generation config that transformers does not know.
@@ -153,16 +158,63 @@ class ZooGenerationMixin(GenerationMixin):
         expanded_ids, expanded = expand(expand_size, False, input_ids, **model_kwargs)
         return expanded_ids, {**expanded, **shared, "hypotheses_per_source": expand_size}
 
-    def _beam_search(self, input_ids: Tensor, *args: Any, **kwargs: Any) -> Any:
-        generation_config: GenerationConfig = kwargs["generation_config"]
+    def _beam_search(
+        self,
+        input_ids: Tensor,
+        logits_processor: LogitsProcessorList,
+        stopping_criteria: StoppingCriteriaList,
+        generation_config: GenerationConfig,
+        synced_gpus: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        settings = input_ids, logits_processor, stopping_criteria, generation_config
         beams, shared = generation_config.num_beams, kwargs.get("hypotheses_per_source", 1)
-        more_wanted = generation_config.return_dict_in_generate or kwargs.get("synced_gpus")
+        rules = self._search_rules(*settings, synced_gpus, kwargs)
+        if rules is not None and shared == beams:
+            steps = DecodingSteps(self, input_ids, generation_config, kwargs)
+            return BeamSearch(steps, rules, generation_config).run(input_ids)
+        more_wanted = generation_config.return_dict_in_generate or synced_gpus
         others = (value for name, value in kwargs.items() if name not in (*SOURCE_ROWS, *HYPOTHESIS_ROWS))
         more_rows = any(isinstance(value, Tensor) and value.shape[:1] == input_ids.shape[:1] for value in others)
         if shared == beams and not more_wanted and not more_rows:
             current_search.set(OpenSources(input_ids.shape[0] // beams, beams))  # until `generate` ends
         above: Any = super()
-        return above._beam_search(input_ids, *args, **kwargs)
+        return above._beam_search(*settings, synced_gpus=synced_gpus, **kwargs)
+
+    def _sample(
+        self,
+        input_ids: Tensor,
+        logits_processor: LogitsProcessorList,
+        stopping_criteria: StoppingCriteriaList,
+        generation_config: GenerationConfig,
+        synced_gpus: bool = False,
+        streamer: BaseStreamer | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        settings = input_ids, logits_processor, stopping_criteria, generation_config
+        rules = self._search_rules(*settings, synced_gpus, kwargs) if streamer is None else None
+        # Without an end symbol, sources at their limit write on until the last one is there.
+        if rules is not None and not (rules.ends is None and rules.limits is not None):
+            steps = DecodingSteps(self, input_ids, generation_config, kwargs)
+            return greedy_search(steps, rules, generation_config, input_ids)
+        above: Any = super()
+        return above._sample(*settings, synced_gpus=synced_gpus, streamer=streamer, **kwargs)
+
+    def _search_rules(
+        self,
+        input_ids: Tensor,
+        logits_processor: LogitsProcessorList,
+        stopping_criteria: StoppingCriteriaList,
+        generation_config: GenerationConfig,
+        synced_gpus: bool,
+        arguments: dict[str, Any],
+    ) -> SearchRules | None:
+        """The rules for a search of ours, or None where transformers' own has to run."""
+        cache = arguments.get("cache")
+        fixed = cache is not None and not getattr(cache, "can_keep_sources", False)
+        if synced_gpus or fixed or not self.config.is_encoder_decoder:
+            return None
+        return SearchRules.of(input_ids, logits_processor, stopping_criteria, generation_config, arguments)
 
     def _check_early_stop_heuristic(self, **kwargs: Any) -> Tensor:  # type: ignore[override]  # static there
         can_improve = super()._check_early_stop_heuristic(**kwargs)

@@ -1,0 +1,87 @@
+"""The model's side of a search: the prompt in one pass, then a word of every hypothesis at each step.
+
+Sources that are finished can leave: their rows go out of the model's batch and of its cache.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import GenerationConfig
+
+from hf_attention_zoo.seq2seq.open_sources import select_rows
+from hf_attention_zoo.seq2seq.search_rules import STEP_ARGUMENTS, STEP_FLAGS
+
+
+class DecodingSteps:
+    """Runs a model step by step.
+
+    Args:
+        model: an encoder-decoder of the zoo.
+        input_ids: (B K, T) prompts, those of one source next to each other.
+        config: the settings of `generate`.
+        arguments: keywords for the model, as `generate` has made them.
+
+    Attributes:
+        sources: (C,) numbers of the sources that are still here, None while all are.
+        cache: the decoder's state.
+        outputs: what the decoder gave out at each step besides logits, where the settings ask for it.
+    """
+
+    def __init__(self, model: Any, input_ids: Tensor, config: GenerationConfig, arguments: dict[str, Any]) -> None:
+        self.model, self.arguments, self.config = model, arguments, config
+        self.copies = arguments.get("hypotheses_per_source") or 1
+        self.number = input_ids.shape[0] // self.copies
+        self.sources: Tensor | None = None
+        self.outputs: dict[str, tuple[Any, ...]] = {}
+        if config.return_dict_in_generate and config.output_attentions:
+            self.outputs |= {"decoder_attentions": (), "cross_attentions": ()}
+        if config.return_dict_in_generate and config.output_hidden_states:
+            self.outputs |= {"decoder_hidden_states": ()}
+        self._first = model._prefill(input_ids, config, arguments, is_first_iteration=not config.is_assistant)
+        self.cache = self._first.cache
+        names = (*STEP_ARGUMENTS, *STEP_FLAGS)
+        self._arguments = {name: arguments[name] for name in names if arguments.get(name) is not None}
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether the cache is one whose rows can be moved and taken out; false before a cache of a fixed shape."""
+        return bool(getattr(self.cache, "can_keep_sources", False))
+
+    @property
+    def first(self) -> Any:
+        """The model's output for the prompt, to be read once."""
+        first, self._first = self._first, None
+        return first
+
+    def logits(self, output: Any) -> Tensor:
+        """(C K, V) of the last word, in float32; keeps what was asked for of the rest."""
+        self.cache = output.cache
+        self.outputs = {name: (*kept, getattr(output, name, None)) for name, kept in self.outputs.items()}
+        return output.logits[:, -1].float()
+
+    def next(self, words: Tensor) -> Any:
+        """The model's output for the next word of every hypothesis, (C K,)."""
+        return self.model(decoder_input_ids=words[:, None], cache=self.cache, return_dict=True, **self._arguments)
+
+    def keep_sources(self, staying: Tensor) -> None:
+        """Keep the sources at these places of the present ones."""
+        here = torch.arange(self.number, device=staying.device) if self.sources is None else self.sources
+        number = len(here)
+        self.cache.keep_sources(staying)
+        for name in ("encoder_outputs", "attention_mask"):
+            if name in self._arguments:
+                self._arguments[name] = select_rows(self._arguments[name], staying, number)
+        self.sources = here[staying]
+
+    def given_out(self) -> dict[str, Any]:
+        """What `generate` returns of the model's outputs."""
+        encoder = self.arguments["encoder_outputs"]
+        made: dict[str, Any] = {**self.outputs, "cache": self.cache}
+        if self.config.output_attentions:
+            made["encoder_attentions"] = encoder.get("attentions")
+        if self.config.output_hidden_states:
+            made["encoder_hidden_states"] = encoder.get("hidden_states")
+        return made
