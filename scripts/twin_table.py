@@ -417,12 +417,12 @@ def query_key_inputs(sizes: Sizes) -> dict[str, tuple[int, ...]]:
 # The table
 
 ATTENTION, RECURRENT, MODELS = (f"hf_attention_zoo.{room}" for room in ("attention", "recurrent", "models"))
-RNNSEARCH = Sizes(inputs=620, hidden=1000, further=2000)
-LUONG = Sizes(inputs=1000, hidden=1000, further=1000)
-CAPTIONS = Sizes(rows=8, source=196, inputs=512, hidden=1800, further=512)
+RNNSEARCH = Sizes(steps=10, inputs=620, hidden=1000, further=2000)
+LUONG = Sizes(source=10, steps=10, inputs=1000, hidden=1000, further=1000)
+CAPTIONS = Sizes(rows=8, source=196, steps=10, inputs=512, hidden=1800, further=512)
 HAN = Sizes(rows=64, inputs=200, hidden=50)
-ELMO = Sizes(rows=8, inputs=512, hidden=4096, further=512, words=50_000)
-CHO = Sizes(inputs=100, hidden=1000, further=1000, beams=2)
+ELMO = Sizes(rows=8, source=10, inputs=512, hidden=4096, further=512, words=20_000)
+CHO = Sizes(steps=10, inputs=100, hidden=1000, further=1000, beams=2)
 
 
 def attention_twins() -> list[Twin]:

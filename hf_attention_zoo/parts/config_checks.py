@@ -46,6 +46,22 @@ def check_head_division(config: Any, advice: str = "change one of them") -> None
         )
 
 
+def check_transformer_sizes(config: Any, *more: str) -> None:
+    """Sizes of a Transformer that reads texts, and those named, go together; see the checks above."""
+    check_sizes(
+        config,
+        "vocab_size",
+        "hidden_size",
+        "num_hidden_layers",
+        "num_attention_heads",
+        "intermediate_size",
+        "max_position_embeddings",
+        *more,
+    )
+    check_head_division(config)
+    check_above_zero(config, "initializer_range", "layer_norm_eps")
+
+
 def check_tied_width(config: Any, width: int, said: str) -> None:
     """An output layer that is the target table has its width, or ValueError.
 

@@ -9,7 +9,7 @@ is given. Shapes: B rows, T positions, R real tokens, D model size, h heads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeGuard
 
 import torch
@@ -162,3 +162,26 @@ class PostNormLayer(GradientCheckpointingLayer):
         mixed, weights = self.self_attention.mix(states, mask, with_weights, packing, cache)
         states = self.self_attention_residual(states, mixed)
         return self.feed_forward_residual(states, self.feed_forward(states)), weights
+
+
+def run_layers(
+    layers: Iterable[nn.Module], states: Tensor, *given: Any, packing: Packing | None, **more: Any
+) -> tuple[Tensor, tuple[Tensor, ...], tuple[tuple[Tensor | None, ...], ...]]:
+    """One layer after the other, each of which gives states and weights.
+
+    Args:
+        states: (B, T, D), or (R, D) where they are packed.
+        given, packing, more: what every layer takes besides.
+
+    Returns:
+        Last states (B, T, D); the states before the first layer and behind every one; the layers' weights, of each
+        kind of attention in turn.
+    """
+    seen: list[Tensor] = [states]
+    weights: list[list[Tensor | None]] = []
+    for layer in layers:
+        states, *made = layer(states, *given, packing=packing, **more)
+        seen.append(states)
+        weights.append(made)
+    last = states if packing is None else packing.unpack(states)
+    return last, tuple(seen), tuple(zip(*weights, strict=True))

@@ -13,6 +13,7 @@ from typing import Any
 from torch import Tensor
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput, Seq2SeqModelOutput
 from transformers.utils import can_return_tuple
+from transformers.utils.deprecation import deprecate_kwarg
 
 from hf_attention_zoo.parts.model_inputs import check_target_mask, label_loss, shift_right
 from hf_attention_zoo.seq2seq.decoding_state import DecodingState
@@ -141,7 +142,19 @@ class TranslationHead(TwoVocabularies):
         """Targets moved one to the right behind the start symbol, (B, T) -> (B, T)."""
         return shift_right(labels, self.config.pad_token_id, self.config.decoder_start_token_id)
 
+    def mask_of_targets(self, given: Tensor | None, labels: Tensor, cache: Any) -> Tensor | None:
+        """(N, T) which target words are computed, if labels are given."""
+        return given
+
+    def logits_and_loss(
+        self, states: Tensor, labels: Tensor | None, mask: Tensor | None, cache: Any, **kwargs: Any
+    ) -> tuple[Tensor, Tensor | None]:
+        """The decoder's states (N, T, H) -> (N, T, V) and, with labels, the loss."""
+        logits = self.lm_head(states)
+        return logits, None if labels is None else label_loss(self, logits, labels, **kwargs)
+
     @can_return_tuple
+    @deprecate_kwarg("past_key_values", "5.40.0", new_name="cache")
     def forward(
         self,
         input_ids: Tensor | None = None,
@@ -149,7 +162,7 @@ class TranslationHead(TwoVocabularies):
         decoder_input_ids: Tensor | None = None,
         decoder_attention_mask: Tensor | None = None,
         encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
-        cache: DecodingState | None = None,
+        cache: Any = None,
         inputs_embeds: Tensor | None = None,
         decoder_inputs_embeds: Tensor | None = None,
         labels: Tensor | None = None,
@@ -162,18 +175,23 @@ class TranslationHead(TwoVocabularies):
         """Logits and, with labels, the loss.
 
         Args:
-            input_ids: (B, S) source ids with their end symbol; or `inputs_embeds` (B, S, embedding size), whose last
-                real vector is taken to be the end symbol's.
+            input_ids: (B, S) source ids with their end symbol; or `inputs_embeds` (B, S, embedding size), rows of the
+                source table, whose last real one is taken to be the end symbol's.
             attention_mask: (B, S), 1 at tokens; pads may stand on either side.
-            decoder_input_ids: (B, T) previous target words; made from `labels` if not given.
+            decoder_input_ids: (N, T) previous target words; made from `labels` if not given.
+            decoder_attention_mask: (N, T), 1 at tokens. Pads on the right need none, since later words are never
+                seen; the Transformer does not compute them where it is given, so that their logits are of no use.
             encoder_outputs: what `get_encoder()` returned earlier, in place of the source.
-            cache: the decoder's state after the words that it has seen.
-            labels: (B, T) target ids, -100 where there is nothing to predict.
+            cache: what an earlier call gave out: the decoder after the words that it has seen.
+            labels: (N, T) target ids, -100 where there is nothing to predict.
+            output_attentions: give out the weights; in the Transformer the plain kernel computes them then.
             hypotheses_per_source: K, set by `generate` when beams share a source.
 
         Returns:
-            loss (mean over target tokens, or their sum over `num_items_in_batch`), logits (B, T, V),
-            cross_attentions: one tensor (B, 1, T, S) on request, of models that have attention.
+            loss (mean over target tokens, or their sum over `num_items_in_batch`) and logits (N, T, V); on request the
+            hidden states of both sides and, of models that have them, cross_attentions, one tensor (N, h, T, S) per
+            layer (h and the layers 1 in recurrent models), encoder_attentions (B, h, S, S) and decoder_attentions
+            (N, h, T, T).
 
         Raises:
             ValueError: if neither labels nor decoder inputs are given, or a side has both ids and embeddings.
@@ -182,6 +200,7 @@ class TranslationHead(TwoVocabularies):
             use_cache = False if use_cache is None else use_cache
             if decoder_input_ids is None and decoder_inputs_embeds is None:
                 decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
+            decoder_attention_mask = self.mask_of_targets(decoder_attention_mask, labels, cache)
         decoded = self.model(
             input_ids,
             attention_mask,
@@ -197,16 +216,10 @@ class TranslationHead(TwoVocabularies):
             hypotheses_per_source=hypotheses_per_source,
             return_dict=True,
         )
-        logits = self.lm_head(decoded.last_hidden_state)  # (B, T, V)
-        return Seq2SeqLMOutput(
-            loss=None if labels is None else label_loss(self, logits, labels, **kwargs),
-            logits=logits,
-            cache=decoded.cache,
-            decoder_hidden_states=decoded.decoder_hidden_states,
-            cross_attentions=decoded.cross_attentions,
-            encoder_last_hidden_state=decoded.encoder_last_hidden_state,
-            encoder_hidden_states=decoded.encoder_hidden_states,
-        )
+        made = dict(decoded)
+        states = made.pop("last_hidden_state")
+        logits, loss = self.logits_and_loss(states, labels, decoder_attention_mask, cache, **kwargs)
+        return Seq2SeqLMOutput(loss=loss, logits=logits, **made)
 
 
 def check_rows(rows: int, sources: int, state_rows: int) -> None:

@@ -4,9 +4,10 @@
 of these fields.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hf_attention_zoo.data.labels import PROBLEM_TYPES
 from hf_attention_zoo.data.record_files import format_of
@@ -17,6 +18,8 @@ POOL_ORDERS = ("shortest_first", "shuffled")
 UNIFORM = "uniform"
 OTHER_CLASSES = "other_classes"
 SMOOTHING_DISTRIBUTIONS = (UNIFORM, OTHER_CLASSES)
+
+Rows = TypeVar("Rows")
 
 
 @dataclass
@@ -146,6 +149,14 @@ class DataArguments:
         if self.train_file is None:
             raise ValueError("there is nothing to train on; name it with --dataset or --train_file")
         return format_of(Path(self.train_file)) or "json"
+
+    def read(self, reader: Callable[..., Rows], **settings: Any) -> Rows:
+        """What a task's reader makes of the data set and its files; `settings` are the reader's own.
+
+        Raises:
+            ValueError: nothing is named, or what the reader raises.
+        """
+        return reader(self.source(), dataset_config=self.dataset_config, data_files=self.data_files(), **settings)
 
     def columns(self) -> dict[str, str] | None:
         """The column mapping, as `load_data` takes it; None if there is none."""

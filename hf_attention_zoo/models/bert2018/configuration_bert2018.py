@@ -5,12 +5,7 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
-from hf_attention_zoo.parts.config_checks import (
-    check_above_zero,
-    check_head_division,
-    check_probabilities,
-    check_sizes,
-)
+from hf_attention_zoo.parts.config_checks import check_probabilities, check_transformer_sizes
 from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
 
 
@@ -68,16 +63,5 @@ class BERT2018Config(PreTrainedConfig):
 
     def validate_sizes(self) -> None:
         """Sizes are positive and go together, dropouts are probabilities."""
-        check_sizes(
-            self,
-            "vocab_size",
-            "hidden_size",
-            "num_hidden_layers",
-            "num_attention_heads",
-            "intermediate_size",
-            "max_position_embeddings",
-            "type_vocab_size",
-        )
-        check_head_division(self)
+        check_transformer_sizes(self, "type_vocab_size")
         check_probabilities(self, "hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout")
-        check_above_zero(self, "initializer_range", "layer_norm_eps")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hf_attention_zoo.parts.text_recipes import FINE_TUNING, SMALL_CONFIG, SMALL_FINE_TUNING
+
 BIBTEX = """@inproceedings{devlin2019bert,
   title     = {BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding},
   author    = {Jacob Devlin and Ming-Wei Chang and Kenton Lee and Kristina Toutanova},
@@ -105,26 +107,12 @@ _WORD_PIECES = {"vocab_size": 30_522, "lowercase": True}
 
 # Appendix A.3 and Section 4: the linear decay, a tenth of the steps to warm up, dropout 0.1.
 _FINE_TUNING: dict[str, Any] = {
+    **FINE_TUNING,
     "learning_rate": 3e-5,
     "optimizer": "bert_adam",
     "release_schedule": "bert_linear",
     "warmup_steps": 0.1,
     "adam_epsilon": 1e-6,
-    "weight_decay": 0.01,
-    "max_grad_norm": 1.0,
-    "num_train_epochs": 3,
-    "per_device_train_batch_size": 32,
-    "save_strategy": "epoch",
-    "save_total_limit": 1,
-    "logging_steps": 50,
-}
-
-SMALL_CONFIG: dict[str, Any] = {
-    "hidden_size": 192,
-    "num_hidden_layers": 4,
-    "num_attention_heads": 4,
-    "intermediate_size": 768,
-    "max_position_embeddings": 256,
 }
 
 RECIPES: dict[str, dict[str, Any]] = {
@@ -141,13 +129,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "tokenizer": {"vocab_size": 8000, "lowercase": True},
         "training": {
             **_FINE_TUNING,
-            "learning_rate": 2e-4,
-            "num_train_epochs": 4,
-            "per_device_train_batch_size": 16,
-            "per_device_eval_batch_size": 64,
-            "eval_strategy": "epoch",
-            "load_best_model_at_end": True,
-            "metric_for_best_model": "accuracy",
+            **SMALL_FINE_TUNING,
         },
     },
 }

@@ -47,7 +47,7 @@ from hf_attention_zoo.models.bert2018.layers_bert2018 import (
     bert_layer,
 )
 from hf_attention_zoo.parts.model_inputs import label_loss
-from hf_attention_zoo.parts.post_norm_layers import by_rows, packing_for
+from hf_attention_zoo.parts.post_norm_layers import by_rows, packing_for, run_layers
 from hf_attention_zoo.parts.text_inputs import (
     check_positions,
     check_same_shape,
@@ -163,19 +163,13 @@ class BERT2018Model(BERT2018PreTrainedModel):
             vectors = states if packing is None else states.new_empty(*shape, 1)  # only its shape and kind are read
             options = {"cache": None} if self.config.left_to_right else {}
             mask = make_mask(masking_config(self.config, with_weights), vectors, real, **options)
-        seen, all_weights = [states], []
-        for layer in self.layers:
-            states, weights = layer(states, mask, with_weights, packing)
-            seen.append(states)
-            all_weights.append(weights)
-        if packing is not None:
-            states = packing.unpack(states)
+        states, seen, (weights,) = run_layers(self.layers, states, mask, with_weights, packing=packing)
         pooled = None if self.pooler is None else self.pooler(states, real, tokens_first=order is None)
         return BaseModelOutputWithPooling(
             last_hidden_state=states,
             pooler_output=pooled,
-            hidden_states=tuple(seen) if with_states else None,
-            attentions=tuple(all_weights) if with_weights else None,
+            hidden_states=seen if with_states else None,
+            attentions=weights if with_weights else None,
         )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hf_attention_zoo.models.bert2018.facts_bert2018 import LARGE_CONFIG, SMALL_CONFIG
+from hf_attention_zoo.models.bert2018.facts_bert2018 import LARGE_CONFIG
+from hf_attention_zoo.parts.text_recipes import SMALL_CONFIG
 
 # Appendix A.2 and the authors' code: Adam without the correction of its averages, decay of all weights but norms and
 # biases, a linear warm-up and a linear fall.

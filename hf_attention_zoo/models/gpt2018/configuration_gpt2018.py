@@ -5,12 +5,7 @@ from typing import Any
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
 
-from hf_attention_zoo.parts.config_checks import (
-    check_above_zero,
-    check_head_division,
-    check_probabilities,
-    check_sizes,
-)
+from hf_attention_zoo.parts.config_checks import check_probabilities, check_transformer_sizes
 from hf_attention_zoo.parts.inner_outputs import INNER_OUTPUTS
 
 
@@ -75,18 +70,8 @@ class GPT2018Config(PreTrainedConfig):
 
     def validate_sizes(self) -> None:
         """Sizes are positive and go together, dropouts are probabilities."""
-        check_sizes(
-            self,
-            "vocab_size",
-            "hidden_size",
-            "num_hidden_layers",
-            "num_attention_heads",
-            "intermediate_size",
-            "max_position_embeddings",
-        )
-        check_head_division(self)
+        check_transformer_sizes(self)
         check_probabilities(self, "residual_dropout", "embedding_dropout", "attention_dropout", "classifier_dropout")
-        check_above_zero(self, "initializer_range", "layer_norm_eps")
         if self.auxiliary_loss_weight < 0:
             raise ValueError(f"auxiliary_loss_weight is {self.auxiliary_loss_weight}; give 0 (none) or more")
         if self.similarity and self.delimiter_token_id is None:

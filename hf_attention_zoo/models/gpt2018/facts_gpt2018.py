@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hf_attention_zoo.parts.text_recipes import FINE_TUNING, SMALL_CONFIG, SMALL_FINE_TUNING
+
 BIBTEX = """@techreport{radford2018improving,
   title       = {Improving Language Understanding by Generative Pre-Training},
   author      = {Alec Radford and Karthik Narasimhan and Tim Salimans and Ilya Sutskever},
@@ -79,26 +81,12 @@ REPORTED_RESULTS: list[dict[str, Any]] = [
 
 # Section 4.1 and the authors' code: three epochs, a linear decay after a warm-up of 0.2 % of the updates.
 _FINE_TUNING: dict[str, Any] = {
+    **FINE_TUNING,
     "learning_rate": 6.25e-5,
     "optimizer": "gpt_adam",
     "release_schedule": "gpt_linear",
     "warmup_steps": 0.002,
     "adam_epsilon": 1e-8,
-    "weight_decay": 0.01,
-    "max_grad_norm": 1.0,
-    "num_train_epochs": 3,
-    "per_device_train_batch_size": 32,
-    "save_strategy": "epoch",
-    "save_total_limit": 1,
-    "logging_steps": 50,
-}
-
-SMALL_CONFIG: dict[str, Any] = {
-    "hidden_size": 192,
-    "num_hidden_layers": 4,
-    "num_attention_heads": 4,
-    "intermediate_size": 768,
-    "max_position_embeddings": 256,
 }
 
 RECIPES: dict[str, dict[str, Any]] = {
@@ -114,14 +102,8 @@ RECIPES: dict[str, dict[str, Any]] = {
         "tokenizer": {"vocab_size": 8000},
         "training": {
             **_FINE_TUNING,
-            "learning_rate": 2e-4,
+            **SMALL_FINE_TUNING,
             "warmup_steps": 0.05,
-            "num_train_epochs": 4,
-            "per_device_train_batch_size": 16,
-            "per_device_eval_batch_size": 64,
-            "eval_strategy": "epoch",
-            "load_best_model_at_end": True,
-            "metric_for_best_model": "accuracy",
         },
     },
 }

@@ -36,7 +36,7 @@ from hf_attention_zoo.losses.classification_loss import classification_loss, lab
 from hf_attention_zoo.models.gpt2018.configuration_gpt2018 import GPT2018Config
 from hf_attention_zoo.models.gpt2018.layers_gpt2018 import auxiliary_loss, both_orders, gpt_layer
 from hf_attention_zoo.parts.model_inputs import label_loss
-from hf_attention_zoo.parts.post_norm_layers import by_rows, packing_for
+from hf_attention_zoo.parts.post_norm_layers import by_rows, packing_for, run_layers
 from hf_attention_zoo.parts.text_inputs import (
     check_positions,
     check_same_shape,
@@ -162,18 +162,12 @@ class GPT2018Model(GPT2018PreTrainedModel):
             vectors = states if packing is None else states.new_empty(rows, length, 1)  # only its shape is read
             given = attention_mask if real is None else real
             mask = create_causal_mask(masking_config(config, with_weights), vectors, given, cache)
-        seen, all_weights = [states], []
-        for layer in self.layers:
-            states, weights = layer(states, mask, with_weights, packing, cache=cache)
-            seen.append(states)
-            all_weights.append(weights)
-        if packing is not None:
-            states = packing.unpack(states)
+        states, seen, (weights,) = run_layers(self.layers, states, mask, with_weights, packing=packing, cache=cache)
         return BaseModelOutputWithPast(
             last_hidden_state=states,
             cache=cache if use_cache else None,
-            hidden_states=tuple(seen) if with_states else None,
-            attentions=tuple(all_weights) if with_weights else None,
+            hidden_states=seen if with_states else None,
+            attentions=weights if with_weights else None,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hf_attention_zoo.models.gpt2018.facts_gpt2018 import SMALL_CONFIG
+from hf_attention_zoo.parts.text_recipes import SMALL_CONFIG
 
 # Section 4.1: Adam with decoupled decay of all weights but biases and gains, a rate that rises for 2,000 updates and
 # falls along a cosine; 100 epochs of 64 stretches of 512 tokens. The paper names no clipping.

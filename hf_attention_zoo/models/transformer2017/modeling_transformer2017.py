@@ -7,7 +7,7 @@ equations are:
     MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O  Section 3.2.2  attention/multi_head.py
     FFN(x) = max(0, x W_1 + b_1) W_2 + b_2                Eq. 2        parts/post_norm_layers.py
     LayerNorm(x + Sublayer(x))                            Section 3.1  parts/post_norm_layers.py
-    sqrt(d) E[w_t] + PE(t)                                Section 3.4, 3.5  TokenStack.embed, attention/positions.py
+    sqrt(d) E[w_t] + PE(t)                                Section 3.4  TokenStack.positioned, attention/positions.py
     p(y_t) = softmax(y_T E^T)                             Section 3.4  lm_head
 
 No norm follows the last layer. Shapes: B sources, K hypotheses per source (1 except in generation), N = B K rows,
@@ -28,7 +28,6 @@ from transformers.masking_utils import create_bidirectional_mask, create_causal_
 from transformers.modeling_outputs import (
     BaseModelOutput,
     BaseModelOutputWithPastAndCrossAttentions,
-    Seq2SeqLMOutput,
     Seq2SeqModelOutput,
 )
 from transformers.utils import can_return_tuple
@@ -51,6 +50,7 @@ from hf_attention_zoo.parts.model_inputs import (
     one_of,
     up_to_last_label,
 )
+from hf_attention_zoo.parts.post_norm_layers import run_layers
 from hf_attention_zoo.parts.text_inputs import masking_config, token_order, wanted_outputs
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.seq2seq.encoder_decoder import TranslationHead, check_rows
@@ -149,17 +149,11 @@ class Transformer2017Encoder(TokenStack):
         packing = None if with_weights or with_states or attention_mask is None else Packing.of(real)
         if packing is not None:
             states = packing.pack(states)
-        seen, all_weights = [states], []
-        for layer in self.layers:
-            states, weights = layer(states, mask, with_weights, packing)
-            seen.append(states)
-            all_weights.append(weights)
-        if packing is not None:
-            states = packing.unpack(states)
+        states, seen, (weights,) = run_layers(self.layers, states, mask, with_weights, packing=packing)
         return BaseModelOutput(
             last_hidden_state=states,
-            hidden_states=tuple(seen) if with_states else None,
-            attentions=tuple(all_weights) if with_weights else None,
+            hidden_states=seen if with_states else None,
+            attentions=weights if with_weights else None,
         )
 
 
@@ -248,22 +242,15 @@ class Transformer2017Decoder(TokenStack):
             states = packing.pack(states)
         if source_packing is not None:
             source = source_packing.pack(source)
-        seen, self_weights, cross_weights = [states], [], []
-        for layer in self.layers:
-            states, *weights = layer(
-                states, source, mask, source_mask, with_weights, packing, source_packing, cache=cache
-            )
-            seen.append(states)
-            self_weights.append(weights[0])
-            cross_weights.append(weights[1])
-        if packing is not None:
-            states = packing.unpack(states)
+        given = (source, mask, source_mask, with_weights)
+        more = {"packing": packing, "source_packing": source_packing, "cache": cache}
+        states, seen, (self_weights, cross_weights) = run_layers(self.layers, states, *given, **more)
         return BaseModelOutputWithPastAndCrossAttentions(
             last_hidden_state=states,
             cache=cache if use_cache else None,
-            hidden_states=tuple(seen) if with_states else None,
-            attentions=tuple(self_weights) if with_weights else None,
-            cross_attentions=tuple(cross_weights) if with_weights else None,
+            hidden_states=seen if with_states else None,
+            attentions=self_weights if with_weights else None,
+            cross_attentions=cross_weights if with_weights else None,
         )
 
 
@@ -359,78 +346,17 @@ class Transformer2017ForConditionalGeneration(
         if model_kwargs.get("cache") is not None:
             model_kwargs["cache"] = SharedSourceCache.of(model_kwargs["cache"])
 
-    @can_return_tuple
-    @deprecate_kwarg("past_key_values", "5.40.0", new_name="cache")
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        decoder_input_ids: Tensor | None = None,
-        decoder_attention_mask: Tensor | None = None,
-        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
-        cache: Cache | None = None,
-        inputs_embeds: Tensor | None = None,
-        decoder_inputs_embeds: Tensor | None = None,
-        labels: Tensor | None = None,
-        use_cache: bool | None = None,
-        output_attentions: bool | None = None,
-        output_hidden_states: bool | None = None,
-        hypotheses_per_source: int = 1,
-        **kwargs: Any,
-    ) -> Seq2SeqLMOutput:
-        """Logits and, with labels, the loss.
+    def mask_of_targets(self, given: Tensor | None, labels: Tensor, cache: Cache | None) -> Tensor | None:
+        """In training, words behind a row's last label are not computed."""
+        return up_to_last_label(labels) if self.training and given is None and cache is None else given
 
-        Args:
-            input_ids: (B, S) source ids with their end symbol; or `inputs_embeds` (B, S, D), rows of the table.
-            attention_mask: (B, S), 1 at tokens; pads may stand on either side.
-            decoder_input_ids: (N, T) previous target words; made from `labels` if not given.
-            decoder_attention_mask: (N, T), 1 at tokens. Pads on the right need none, since later words are never
-                seen, but are not computed where it is given (states and logits there are not to be used).
-            encoder_outputs: what `get_encoder()` returned earlier, in place of the source.
-            cache: an `EncoderDecoderCache` of the words before these.
-            labels: (N, T) target ids, -100 where there is nothing to predict.
-            output_attentions: give out the weights; the plain kernel computes them whatever kernel is set.
-            hypotheses_per_source: K, set by `generate` when beams share a source.
-
-        Returns:
-            loss (mean over target tokens, or their sum over `num_items_in_batch`), logits (N, T, V) and, on request,
-            per layer encoder_attentions (B, h, S, S), decoder_attentions (N, h, T, T), cross_attentions (N, h, T, S),
-            and the hidden states of both sides.
-
-        Raises:
-            ValueError: if neither labels nor decoder inputs are given, or a side has both ids and embeddings.
-        """
-        if labels is not None:
-            use_cache = False if use_cache is None else use_cache
-            if decoder_input_ids is None and decoder_inputs_embeds is None:
-                decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
-            if self.training and decoder_attention_mask is None and cache is None:
-                decoder_attention_mask = up_to_last_label(labels)
-        decoded = self.model(
-            input_ids,
-            attention_mask,
-            decoder_input_ids,
-            decoder_attention_mask,
-            encoder_outputs=encoder_outputs,
-            cache=cache,
-            inputs_embeds=inputs_embeds,
-            decoder_inputs_embeds=decoder_inputs_embeds,
-            use_cache=use_cache,
-            output_attentions=output_attentions,
-            output_hidden_states=output_hidden_states,
-            hypotheses_per_source=hypotheses_per_source,
-            return_dict=True,
-        )
-        made = dict(decoded)
-        states, loss = made.pop("last_hidden_state"), None
-        packing = Packing.of(decoder_attention_mask) if self.training and cache is None else None
+    def logits_and_loss(
+        self, states: Tensor, labels: Tensor | None, mask: Tensor | None, cache: Cache | None, **kwargs: Any
+    ) -> tuple[Tensor, Tensor | None]:
+        """Of the words that the mask shows, where that is known in training."""
+        packing = Packing.of(mask) if self.training and cache is None else None
         if packing is None or (labels is not None and labels.shape != states.shape[:2]):
-            logits = self.lm_head(states)  # (N, T, V)
-            if labels is not None:
-                loss = label_loss(self, logits, labels, **kwargs)
-        else:
-            packed = self.lm_head(packing.pack(states))  # (R, V)
-            logits = packing.unpack(packed)
-            if labels is not None:
-                loss = label_loss(self, packed[None], packing.pack(labels)[None], **kwargs)
-        return Seq2SeqLMOutput(loss=loss, logits=logits, **made)
+            return super().logits_and_loss(states, labels, mask, cache, **kwargs)
+        packed = self.lm_head(packing.pack(states))  # (R, V)
+        loss = None if labels is None else label_loss(self, packed[None], packing.pack(labels)[None], **kwargs)
+        return packing.unpack(packed), loss

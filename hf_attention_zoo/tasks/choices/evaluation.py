@@ -84,10 +84,8 @@ def evaluate_chooser(
     model, tokenizer = load_checkpoint(folder)
     chosen = chosen_data(folder, given)
     data = chosen.arguments
-    splits = load_choices(
-        data.source(),
-        dataset_config=data.dataset_config,
-        data_files=data.data_files(),
+    splits = data.read(
+        load_choices,
         context=data.context_column,
         choices=data.choices_column,
         right=data.right_column,

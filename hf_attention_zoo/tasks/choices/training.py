@@ -24,10 +24,8 @@ class ChoiceTask(FineTunedTask):
 
     def splits(self) -> Any:
         data = self.plan.data
-        return load_choices(
-            data.source(),
-            dataset_config=data.dataset_config,
-            data_files=data.data_files(),
+        return data.read(
+            load_choices,
             context=data.context_column,
             choices=data.choices_column,
             right=data.right_column,

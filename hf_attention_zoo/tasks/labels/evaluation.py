@@ -101,10 +101,8 @@ def evaluate_classifier(
     chosen = chosen_data(folder, given)
     settings, dataset = chosen.arguments, chosen.name
     named = known_names(info) if info.problem_type != REGRESSION else None
-    splits, _ = load_labelled(
-        settings.source(),
-        dataset_config=settings.dataset_config,
-        data_files=settings.data_files(),
+    splits, _ = settings.read(
+        load_labelled,
         **{**settings.label_settings(), "label_names": named, "problem_type": info.problem_type},
     )
     splits = chosen.rows(splits)

@@ -49,10 +49,8 @@ class LabelTask(TrainingTask):
         settings = data.label_settings()
         if plan.model.model is not None and settings["label_names"] is None:
             settings |= self._labels_of(plan.model.model)
-        splits, self.labels = load_labelled(
-            data.source(),
-            dataset_config=data.dataset_config,
-            data_files=data.data_files(),
+        splits, self.labels = data.read(
+            load_labelled,
             needed=needed_splits(data, args),
             **settings,
         )

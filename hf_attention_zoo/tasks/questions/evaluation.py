@@ -142,10 +142,8 @@ def evaluate_answerer(
     model, tokenizer = load_checkpoint(folder)
     chosen = chosen_data(folder, given)
     data = chosen.arguments
-    splits = load_questions(
-        data.source(),
-        dataset_config=data.dataset_config,
-        data_files=data.data_files(),
+    splits = data.read(
+        load_questions,
         question=data.question_column,
         context=data.context_column,
         answers=data.answers_column,

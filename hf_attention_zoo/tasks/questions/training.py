@@ -27,10 +27,8 @@ class QuestionTask(FineTunedTask):
 
     def splits(self) -> Any:
         data = self.plan.data
-        return load_questions(
-            data.source(),
-            dataset_config=data.dataset_config,
-            data_files=data.data_files(),
+        return data.read(
+            load_questions,
             question=data.question_column,
             context=data.context_column,
             answers=data.answers_column,

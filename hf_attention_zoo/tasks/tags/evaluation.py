@@ -94,10 +94,8 @@ def evaluate_tagger(
     chosen = chosen_data(folder, given)
     data = chosen.arguments
     names = list(known_names(label_info_of(model.config)))
-    splits, _ = load_tagged(
-        data.source(),
-        dataset_config=data.dataset_config,
-        data_files=data.data_files(),
+    splits, _ = data.read(
+        load_tagged,
         words=data.words_column,
         tags=data.tags_column,
         tag_names=names,

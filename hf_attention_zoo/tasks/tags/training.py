@@ -32,10 +32,8 @@ class TagTask(FineTunedTask):
         data, names = self.plan.data, None
         if self.plan.model.model is not None:
             names = self._names_of(self.plan.model.model)
-        rows, self.tags = load_tagged(
-            data.source(),
-            dataset_config=data.dataset_config,
-            data_files=data.data_files(),
+        rows, self.tags = data.read(
+            load_tagged,
             words=data.words_column,
             tags=data.tags_column,
             tag_names=names,

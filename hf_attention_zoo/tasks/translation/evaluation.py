@@ -121,10 +121,8 @@ def evaluate_checkpoint(
     max_words = data.max_words
     source_lang = data.source_lang or getattr(tokenizer, "source_lang", None)
     target_lang = data.target_lang or getattr(tokenizer, "target_lang", None)
-    splits = load_data(
-        data.source(),
-        dataset_config=data.dataset_config,
-        data_files=data.data_files(),
+    splits = data.read(
+        load_data,
         columns=columns or data.columns(),
         source_lang=source_lang,
         target_lang=target_lang,

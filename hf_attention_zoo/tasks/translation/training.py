@@ -39,10 +39,8 @@ class TranslationTask(TrainingTask):
         for name in FOREIGN:
             if getattr(data, name) is not None:
                 raise ValueError(f"--{name} says nothing to a translator; leave it out")
-        splits = load_data(
-            data.source(),
-            dataset_config=data.dataset_config,
-            data_files=data.data_files(),
+        splits = data.read(
+            load_data,
             streaming=data.streaming,
             columns=data.columns(),
             source_lang=data.source_lang,
