@@ -27,6 +27,8 @@ _PUBLIC = {
     "DocumentAttention": "hf_attention_zoo.alignment.results.document_attention",
     "project_sentences": "hf_attention_zoo.alignment.results.sentence_projection",
     "SentenceProjection": "hf_attention_zoo.alignment.results.sentence_projection",
+    "cluster_words": "hf_attention_zoo.alignment.results.word_clusters",
+    "WordClusters": "hf_attention_zoo.alignment.results.word_clusters",
     "translate": "hf_attention_zoo.seq2seq.translating",
     "TranslationEnsemble": "hf_attention_zoo.seq2seq.ensemble",
     "score": "hf_attention_zoo.tasks.translation.phrase_scoring",

@@ -6,6 +6,8 @@ from hf_attention_zoo.alignment.results.hop_attention import HopAttention as Hop
 from hf_attention_zoo.alignment.results.picture_attention import PictureAttention as PictureAttention
 from hf_attention_zoo.alignment.results.sentence_projection import SentenceProjection as SentenceProjection
 from hf_attention_zoo.alignment.results.sentence_projection import project_sentences as project_sentences
+from hf_attention_zoo.alignment.results.word_clusters import WordClusters as WordClusters
+from hf_attention_zoo.alignment.results.word_clusters import cluster_words as cluster_words
 from hf_attention_zoo.data.samples import list_samples as list_samples
 from hf_attention_zoo.hub.code_export import export_with_code as export_with_code
 from hf_attention_zoo.hub.publishing import publish as publish
@@ -27,6 +29,12 @@ from hf_attention_zoo.models.bert2018.modeling_bert2018 import (
     BERT2018ForTokenClassification as BERT2018ForTokenClassification,
 )
 from hf_attention_zoo.models.bert2018.modeling_bert2018 import BERT2018Model as BERT2018Model
+from hf_attention_zoo.models.elman.configuration_elman import ElmanConfig as ElmanConfig
+from hf_attention_zoo.models.elman.modeling_elman import ElmanForCausalLM as ElmanForCausalLM
+from hf_attention_zoo.models.elman.modeling_elman import (
+    ElmanForSequenceClassification as ElmanForSequenceClassification,
+)
+from hf_attention_zoo.models.elman.modeling_elman import ElmanModel as ElmanModel
 from hf_attention_zoo.models.elmo.configuration_elmo import ELMoConfig as ELMoConfig
 from hf_attention_zoo.models.elmo.modeling_elmo import ELMoForPreTraining as ELMoForPreTraining
 from hf_attention_zoo.models.elmo.modeling_elmo import ELMoForSequenceClassification as ELMoForSequenceClassification
@@ -42,6 +50,12 @@ from hf_attention_zoo.models.gpt2018.modeling_gpt2018 import GPT2018Model as GPT
 from hf_attention_zoo.models.han.configuration_han import HANConfig as HANConfig
 from hf_attention_zoo.models.han.modeling_han import HANForSequenceClassification as HANForSequenceClassification
 from hf_attention_zoo.models.han.modeling_han import HANModel as HANModel
+from hf_attention_zoo.models.lstm1997.configuration_lstm1997 import LSTM1997Config as LSTM1997Config
+from hf_attention_zoo.models.lstm1997.modeling_lstm1997 import LSTM1997ForCausalLM as LSTM1997ForCausalLM
+from hf_attention_zoo.models.lstm1997.modeling_lstm1997 import (
+    LSTM1997ForSequenceClassification as LSTM1997ForSequenceClassification,
+)
+from hf_attention_zoo.models.lstm1997.modeling_lstm1997 import LSTM1997Model as LSTM1997Model
 from hf_attention_zoo.models.luong.configuration_luong import LuongConfig as LuongConfig
 from hf_attention_zoo.models.luong.modeling_luong import LuongForConditionalGeneration as LuongForConditionalGeneration
 from hf_attention_zoo.models.luong.modeling_luong import LuongModel as LuongModel
@@ -127,6 +141,10 @@ __all__ = [
     "ELMoForSequenceClassification",
     "ELMoForTokenClassification",
     "ELMoModel",
+    "ElmanConfig",
+    "ElmanForCausalLM",
+    "ElmanForSequenceClassification",
+    "ElmanModel",
     "GPT2018Config",
     "GPT2018ForCausalLM",
     "GPT2018ForMultipleChoice",
@@ -138,6 +156,10 @@ __all__ = [
     "HANModel",
     "HierarchicalTokenizer",
     "HopAttention",
+    "LSTM1997Config",
+    "LSTM1997ForCausalLM",
+    "LSTM1997ForSequenceClassification",
+    "LSTM1997Model",
     "LuongConfig",
     "LuongForConditionalGeneration",
     "LuongModel",
@@ -166,7 +188,9 @@ __all__ = [
     "Transformer2017Model",
     "TranslationEnsemble",
     "TranslationTokenizer",
+    "WordClusters",
     "align",
+    "cluster_words",
     "export_with_code",
     "get_architecture",
     "list_architectures",

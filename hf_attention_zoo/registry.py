@@ -104,6 +104,12 @@ class Architecture:
             else f"https://aclanthology.org/{self.paper}"
         )
 
+    @property
+    def lead(self) -> str:
+        """The authors' family names as a text cites them: one, two, or the first of more."""
+        families = [author.split()[-1] for author in self.authors]
+        return " and ".join(families) if len(families) < 3 else f"{families[0]} et al."
+
     def paper_config(self) -> PreTrainedConfig:
         """A config of the paper's sizes."""
         return self.config_class(**self._fact("PAPER_CONFIG"))
@@ -147,10 +153,41 @@ class Architecture:
 
 CAUSAL = "AutoModelForCausalLM"
 TRANSLATION_TOKENIZER = "hf_attention_zoo.tokenization.translation_tokenizer:TranslationTokenizer"
+TEXT_TOKENIZER = "hf_attention_zoo.tokenization.text_tokenizer:TextTokenizer"
 TOKEN_ALIGNER = "hf_attention_zoo.alignment.results.token_alignment:align_tokens"
 SEQ2SEQ_ALIGNER = "hf_attention_zoo.alignment.results.seq2seq_alignment:align_seq2seq"
 
 ARCHITECTURES: tuple[Architecture, ...] = (
+    Architecture(
+        model_type="elman",
+        prefix="Elman",
+        title="Finding Structure in Time",
+        year=1990,
+        paper="https://doi.org/10.1207/s15516709cog1402_1",
+        authors=("Jeffrey L. Elman",),
+        tasks=("text-generation", "text-classification"),
+        models={
+            "AutoModel": "ElmanModel",
+            "AutoModelForSequenceClassification": "ElmanForSequenceClassification",
+            "AutoModelForCausalLM": "ElmanForCausalLM",
+        },
+        tokenizer=TEXT_TOKENIZER,
+    ),
+    Architecture(
+        model_type="lstm1997",
+        prefix="LSTM1997",
+        title="Long Short-Term Memory",
+        year=1997,
+        paper="https://doi.org/10.1162/neco.1997.9.8.1735",
+        authors=("Sepp Hochreiter", "Jürgen Schmidhuber"),
+        tasks=("text-generation", "text-classification"),
+        models={
+            "AutoModel": "LSTM1997Model",
+            "AutoModelForSequenceClassification": "LSTM1997ForSequenceClassification",
+            "AutoModelForCausalLM": "LSTM1997ForCausalLM",
+        },
+        tokenizer=TEXT_TOKENIZER,
+    ),
     Architecture(
         model_type="rnn_encoder_decoder",
         prefix="RNNEncoderDecoder",
@@ -266,7 +303,7 @@ ARCHITECTURES: tuple[Architecture, ...] = (
             "AutoModel": "SelfAttentiveModel",
             "AutoModelForSequenceClassification": "SelfAttentiveForSequenceClassification",
         },
-        tokenizer="hf_attention_zoo.tokenization.text_tokenizer:TextTokenizer",
+        tokenizer=TEXT_TOKENIZER,
         aligner="hf_attention_zoo.alignment.results.hop_attention:align_hops",
     ),
     Architecture(
@@ -382,10 +419,9 @@ def architecture_table() -> str:
     """The rows as a Markdown table, for the README."""
     lines = ["| `model_type` | Paper | Year | Tasks | Auto classes |", "|---|---|---|---|---|"]
     for row in list_architectures():
-        lead = row.authors[0].split()[-1] + (" et al." if len(row.authors) > 2 else "")
         autos = ", ".join(f"`{name}`" for name in row.models)
         tasks = ", ".join(row.tasks)
         lines.append(
-            f"| `{row.model_type}` | {lead}, [{row.title}]({row.paper_url}) | {row.year} | {tasks} | {autos} |"
+            f"| `{row.model_type}` | {row.lead}, [{row.title}]({row.paper_url}) | {row.year} | {tasks} | {autos} |"
         )
     return "\n".join(lines)

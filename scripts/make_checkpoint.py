@@ -22,7 +22,8 @@ import hf_attention_zoo
 from hf_attention_zoo.alignment.results.sentence_projection import project_sentences
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.folders.saved_model import load_checkpoint, load_reader, saved_auto_class
-from hf_attention_zoo.hub.cards import SENTENCES_FILE, write_card
+from hf_attention_zoo.hub.cards import SENTENCES_FILE, WORDS_FILE, write_card
+from hf_attention_zoo.tasks.running_text.rows import DocumentSource
 from hf_attention_zoo.tasks.table import task_for
 from hf_attention_zoo.tasks.translation.rows import load_data
 
@@ -79,6 +80,9 @@ def main() -> None:
         alignment.plot(options.out / "alignment.png")
     elif hasattr(model, "sentence_vectors"):
         project_sentences(model, reader, drawn_sentences(metrics["dataset"])).plot(options.out / SENTENCES_FILE)
+    elif saved_auto_class(options.out) == "AutoModelForCausalLM":
+        texts = [line for document in DocumentSource(metrics["dataset"]["name"], split="test") for line in document]
+        hf_attention_zoo.cluster_words(model, reader, texts).plot(options.out / WORDS_FILE)
     example = (
         f"{options.out.name}/{Path(options.example).name}" if hasattr(reader, "image_processor") else options.example
     )

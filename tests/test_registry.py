@@ -49,7 +49,7 @@ def test_a_near_miss_is_answered_with_the_likely_name() -> None:
 
 @each_row
 def test_a_row_states_its_paper(row: Architecture) -> None:
-    assert 2014 <= row.year <= 2018 and row.title and row.authors and row.tasks
+    assert 1990 <= row.year <= 2018 and row.title and row.authors and row.tasks
     assert re.fullmatch(r"\d{4}\.\d{4,5}|[A-Z]\d\d-\d{4}|[a-z0-9.-]+|https://\S+", row.paper)
     assert row.paper_url.startswith("https://") and row.paper_url.endswith(row.paper)
     assert row.bibtex.startswith("@") and row.bibtex.count("{") == row.bibtex.count("}")

@@ -9,8 +9,7 @@ from hf_attention_zoo.registry import list_architectures
 def architectures() -> str:
     """One line per architecture."""
     return "\n".join(
-        f"  {row.model_type:<20} {row.year}  {row.authors[0].split()[-1]} et al., {row.title} ({row.paper})"
-        for row in list_architectures()
+        f"  {row.model_type:<20} {row.year}  {row.lead}, {row.title} ({row.paper})" for row in list_architectures()
     )
 
 

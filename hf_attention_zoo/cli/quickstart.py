@@ -177,9 +177,7 @@ def _run(
     use_one_thread()
     sample = get_sample(options.sample)
     task = quick_task(sample, row)
-    print(
-        f"{row.config_class.__name__.removesuffix('Config')} ({row.authors[0]} et al., {row.year}) on {sample.title}"
-    )
+    print(f"{row.config_class.__name__.removesuffix('Config')} ({row.lead}, {row.year}) on {sample.title}")
     try:
         train(row, recipe, folder, options, command, task)
     except TrainingStopped as stopped:

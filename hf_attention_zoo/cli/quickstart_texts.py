@@ -54,9 +54,21 @@ class QuickText(QuickTask):
         from hf_attention_zoo.alignment.aligning import align
         from hf_attention_zoo.folders.saved_model import load_checkpoint
 
+        if self.row.aligner is None:
+            return self.draw_words(folder)
         (seen,) = align(*load_checkpoint(folder), [examples[0].given], head="all")
         seen.plot(folder / PICTURE)
         return PICTURE, "who looks at whom in the first of these texts, each head of the last layer in a colour"
+
+    def draw_words(self, folder: Path) -> tuple[str, str]:
+        """Words by what the model makes of them, for models that attend to nothing."""
+        from hf_attention_zoo.alignment.results.word_clusters import cluster_words
+        from hf_attention_zoo.folders.saved_model import load_checkpoint
+        from hf_attention_zoo.hub.cards import WORDS_FILE
+
+        clusters = cluster_words(*load_checkpoint(folder), self.sentences())
+        clusters.plot(folder / WORDS_FILE)
+        return WORDS_FILE, f"{len(clusters.words)} frequent words, those nearest to each other that are treated alike"
 
 
 class QuickHiddenWords(QuickText):
@@ -83,7 +95,7 @@ class QuickHiddenWords(QuickText):
 
 
 class QuickContinuations(QuickText):
-    """GPT: the first six words of held-out sentences, continued."""
+    """GPT and recurrent networks: the first six words of held-out sentences, continued."""
 
     answering = "text-generation"
     chosen = "the first six words of held-out sentences, taken at even distances from the test split, continued"

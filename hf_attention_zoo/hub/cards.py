@@ -57,6 +57,11 @@ SENTENCES = (
     "Held-out sentences as points: the model keeps one vector of each, drawn in the plane of their first two "
     "principal components (`attention-zoo sentence-vectors`)."
 )
+WORDS_FILE = "words.png"
+WORDS = (
+    "Frequent words of held-out texts, joined by the distance of the mean states that the model has after them "
+    "(`hf_attention_zoo.cluster_words`)."
+)
 
 EXAMPLES = {
     "de": "Klicken Sie auf die Schaltfläche.",
@@ -253,7 +258,7 @@ def results(checkpoint: Checkpoint) -> str:
 
 
 def picture(checkpoint: Checkpoint) -> str:
-    """The picture that the folder holds: where the model attended, or its sentence vectors if it does not attend."""
+    """The picture that the folder holds: where the model attended, or what it makes of sentences or words if not."""
     if (checkpoint.folder / "alignment.png").is_file():
         title, shown = checkpoint.wording.picture
         answer = checkpoint.facts.get("example_answer")
@@ -262,6 +267,8 @@ def picture(checkpoint: Checkpoint) -> str:
         return "\n\n".join(part for part in parts if part)
     if (checkpoint.folder / SENTENCES_FILE).is_file():
         return f"## What it makes of a sentence\n\n![Held-out sentences as points]({SENTENCES_FILE})\n\n{SENTENCES}"
+    if (checkpoint.folder / WORDS_FILE).is_file():
+        return f"## Which words it treats alike\n\n![A tree of words]({WORDS_FILE})\n\n{WORDS}"
     return ""
 
 

@@ -143,6 +143,10 @@ class GPT2018Tokenizer(OwnBackend):
             tokenizer_object=backend, text_packages=text_packages, pad_token=None, model_max_length=model_max_length
         )
 
+    def begins_word(self, token_id: int) -> bool:
+        """Whether a space stands before a token that is written behind a text: always, whose last word is whole."""
+        return True
+
     def add_task_symbols(self, model: Any = None) -> "GPT2018Tokenizer":
         """Add those of the pad and the task symbols that are missing, and their rows to a model.
 

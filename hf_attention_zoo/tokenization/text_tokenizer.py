@@ -1,4 +1,4 @@
-"""The tokenizer of models that read one text or a pair of texts and write none.
+"""The tokenizer of models that read one text or a pair of texts, and of those that go on with a text word by word.
 
 Nothing is put between the texts of a pair or behind a text: `token_type_ids` tell the two apart. A text without any
 token is one `<pad>` that the attention mask leaves out, so that it can be a batch of its own. Everything is composed
@@ -13,8 +13,14 @@ from tokenizers import processors
 from transformers import BatchEncoding
 
 from hf_attention_zoo.tokenization.own_backend import OwnBackend, encodings_of
+from hf_attention_zoo.tokenization.subword import SPACE_MARK
 from hf_attention_zoo.tokenization.surfaces import readable_token, spans_without_marks
-from hf_attention_zoo.tokenization.text_vocabulary import TEXT_SPECIAL_TOKENS, train_text_vocabulary
+from hf_attention_zoo.tokenization.text_vocabulary import (
+    KINDS,
+    TEXT_SPECIAL_TOKENS,
+    train_text_characters,
+    train_text_vocabulary,
+)
 
 # What a text without tokens becomes, column by column.
 _EMPTY = {"attention_mask": 0, "token_type_ids": 0, "special_tokens_mask": 1, "offset_mapping": (0, 0)}
@@ -37,7 +43,7 @@ class TextTokenizer(OwnBackend):
     ```
 
     Args:
-        kind: "word" or "subword", as trained. lowercase: whether the backend lower-cases its input.
+        kind: "word", "subword" or "character", as trained. lowercase: whether the backend lower-cases its input.
     """
 
     own_tokens = TEXT_SPECIAL_TOKENS
@@ -64,15 +70,22 @@ class TextTokenizer(OwnBackend):
         Args:
             texts: strings, or lists of strings (both texts of pairs).
             vocab_size: rows, `<pad>` and `<unk>` included; a small text may give fewer: `len(tok)` tells.
-            kind: "word" (the most frequent words and marks) or "subword" (byte pairs).
-            min_frequency: how often a word (default 1) or a pair of pieces (default 2) must occur.
+            kind: "word" (the most frequent words and marks), "subword" (byte pairs) or "character" (each character
+                by itself, spaces and line ends, too).
+            min_frequency: how often a word or a character (default 1) or a pair of pieces (default 2) must occur.
             model_max_length: where `truncation=True` cuts.
 
         Raises:
             ValueError: a value of the wrong type or range, or texts without text.
         """
         backend = train_text_vocabulary(
-            texts, "text", kind=kind, vocab_size=vocab_size, lowercase=lowercase, min_frequency=min_frequency
+            texts,
+            "text",
+            kind=kind,
+            vocab_size=vocab_size,
+            lowercase=lowercase,
+            min_frequency=min_frequency,
+            learners={**KINDS, "character": train_text_characters},
         )
         backend.post_processor = processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1", special_tokens=[])
         limit: dict[str, Any] = {} if model_max_length is None else {"model_max_length": model_max_length}
@@ -92,6 +105,12 @@ class TextTokenizer(OwnBackend):
         if single and return_tensors is None:
             columns = {name: values[0] for name, values in columns.items()}
         return BatchEncoding(columns, encoded.encodings, tensor_type=return_tensors)
+
+    def begins_word(self, token_id: int) -> bool:
+        """Whether a space stands before a token that is written behind a text."""
+        if self.kind == "subword":
+            return str(self.convert_ids_to_tokens(token_id)).startswith(SPACE_MARK)
+        return self.kind == "word"
 
     def surface(self, text: str, text_pair: str | None = None, **kwargs: Any) -> tuple[list[WrittenToken], ...]:
         """What stands behind the ids of `tok(text, text_pair)`, for pictures: a list for each text.

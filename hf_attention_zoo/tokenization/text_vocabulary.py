@@ -1,10 +1,10 @@
-"""Vocabularies of the models that read texts and write none: words or byte-pair pieces, without an end symbol.
+"""Vocabularies of words, byte-pair pieces or characters, without an end symbol.
 
 A pad is id 0, an unknown word id 1. Nothing is restored to text exactly, so words carry no marks: `good` is one row
 whether or not a bracket stands beside it, under the spelling that files of word vectors use.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
@@ -13,7 +13,6 @@ from hf_attention_zoo.tokenization.subword import train_subword
 from hf_attention_zoo.tokenization.training_texts import check_vocab_size, checked_texts
 from hf_attention_zoo.tokenization.word_level import learn_words
 
-KINDS = ("word", "subword")
 TEXT_SPECIAL_TOKENS: dict[str, str] = {"pad_token": "<pad>", "unk_token": "<unk>"}
 
 # Marks stand alone, except for hyphens and apostrophes between letters and points between digits.
@@ -45,6 +44,23 @@ def train_text_pieces(
     return backend
 
 
+def train_text_characters(
+    texts: Iterable[str], *, vocab_size: int, lowercase: bool = False, min_frequency: int = 1
+) -> Tokenizer:
+    """A backend of `<pad>`, `<unk>` and the most frequent characters of `texts`, spaces among them."""
+    backend = Tokenizer(models.WordLevel(unk_token=TEXT_SPECIAL_TOKENS["unk_token"]))
+    steps: list[normalizers.Normalizer] = [normalizers.Lowercase()] if lowercase else []
+    backend.normalizer = normalizers.Sequence([*steps, normalizers.NFC()])
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), behavior="isolated")
+    backend.decoder = decoders.Fuse()
+    tokens = TEXT_SPECIAL_TOKENS.values()
+    return learn_words(backend, texts, vocab_size=vocab_size, min_frequency=min_frequency, special_tokens=tokens)
+
+
+Learner = Callable[..., Tokenizer]
+KINDS: dict[str, Learner] = {"word": train_text_words, "subword": train_text_pieces}
+
+
 def train_text_vocabulary(
     texts: Iterable[str | list[str]],
     said: str,
@@ -53,20 +69,21 @@ def train_text_vocabulary(
     vocab_size: int,
     lowercase: bool,
     min_frequency: int | None,
+    learners: Mapping[str, Learner] = KINDS,
 ) -> Tokenizer:
     """The backend of a kind, from texts or lists of texts; the iterable is read once.
 
     Args:
         said: what a text is called in messages.
-        kind: "word" or "subword".
+        kind: one of `learners`.
         min_frequency: how often a word or a pair of pieces must occur; as the kind has it if None.
+        learners: kind -> how its backend is learnt.
 
     Raises:
         ValueError: a value of the wrong type or range, or texts without text.
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind={kind!r} is not known; choose from {', '.join(map(repr, KINDS))}")
+    if kind not in learners:
+        raise ValueError(f"kind={kind!r} is not known; choose from {', '.join(map(repr, learners))}")
     check_vocab_size(vocab_size)
     options: dict[str, Any] = {} if min_frequency is None else {"min_frequency": min_frequency}
-    learn = train_text_words if kind == "word" else train_text_pieces
-    return learn(checked_texts(texts, said), vocab_size=vocab_size, lowercase=lowercase, **options)
+    return learners[kind](checked_texts(texts, said), vocab_size=vocab_size, lowercase=lowercase, **options)

@@ -48,7 +48,7 @@ def test_a_folder_has_what_goes_to_the_hub(folder: Path) -> None:
     names = {path.name for path in folder.iterdir()}
     assert names >= {"README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer_config.json"}
     row = get_architecture(json.loads((folder / "config.json").read_text())["model_type"])
-    pictures = names & {"alignment.png", "sentences.png"}
+    pictures = names & {"alignment.png", "sentences.png", "words.png"}
     assert pictures or row.aligner is None
     assert not {name for name in names if name.endswith((".bin", ".pt", ".pkl"))}
 

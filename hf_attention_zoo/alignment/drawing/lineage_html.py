@@ -53,11 +53,10 @@ def lineage_page(lineage: Lineage, language: str | None = None) -> str:
 
 def _stop(stop: LineageStop) -> dict[str, Any]:
     row = stop.row
-    authors = row.authors[0].split()[-1] + (" et al." if len(row.authors) > 2 else "")
     return {
         "view": "translation",
         "title": f"{row.prefix} ({row.year})",
-        "paper": f"{authors}: {row.title}",
+        "paper": f"{row.lead}: {row.title}",
         "about": ABOUT.get(row.model_type, ""),
         "said": stop.translation,
         "source": list(stop.source_tokens),

@@ -23,6 +23,7 @@ DRAWINGS = {
     "picture_page": "picture_attention_html",
     "picture_fragment": "picture_attention_html",
     "plot_sentences": "sentence_plot",
+    "plot_clusters": "cluster_plot",
     "plot_word_weights": "word_weights_plot",
     "lineage_page": "lineage_html",
 }

@@ -1,4 +1,4 @@
-"""`pipeline("text-generation", ...)` that knows which tokenizer puts no space before a new word."""
+"""`pipeline("text-generation", ...)` that knows which token begins a new word."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from typing import Any
 
 from transformers.pipelines.text_generation import ReturnType, TextGenerationPipeline
 
-from hf_attention_zoo.tokenization.gpt2018_tokenizer import GPT2018Tokenizer
-
 
 class ContinuedTextPipeline(TextGenerationPipeline):
-    """transformers' pipeline, with a space between a prompt and the words that GPT's tokenizer puts behind it.
+    """transformers' pipeline, with a space between a prompt and a new word behind it.
 
-    transformers decodes the new ids alone. GPT's pieces mark where a word ends and not where one begins, so the space
-    behind the prompt's last word, which is always whole, is in none of them. The prompt stays as it was given.
+    transformers decodes the new ids alone, and what begins a text has no space before it. The tokenizers of this
+    package say by `begins_word` whether a token does when it stands behind others. The prompt stays as it was given.
     """
 
     def postprocess(
@@ -21,18 +19,18 @@ class ContinuedTextPipeline(TextGenerationPipeline):
     ) -> list[dict[str, Any]]:
         """The records of one prompt: each with `generated_text`, or `generated_token_ids`."""
         records = super().postprocess(model_outputs, return_type=return_type, **settings)
-        prompt = model_outputs["prompt_text"]
-        if return_type == ReturnType.TENSORS or not self._lacks_space(prompt):
+        prompt, given = model_outputs["prompt_text"], model_outputs["input_ids"]
+        if return_type == ReturnType.TENSORS or not self._may_lack_space(prompt):
             return records
         before = len(prompt) if return_type == ReturnType.FULL_TEXT else 0
-        for record in records:
-            text = record["generated_text"]
-            if len(text) > before:
+        for record, ids in zip(records, model_outputs["generated_sequence"][0].tolist(), strict=True):
+            text, new = record["generated_text"], ids[given.shape[-1] :]
+            if len(text) > before and self.tokenizer.begins_word(new[0]):
                 record["generated_text"] = f"{text[:before]} {text[before:]}"
         return records
 
-    def _lacks_space(self, prompt: Any) -> bool:
-        """Whether what is written behind a prompt begins with a word that a space must part from it."""
-        if not isinstance(self.tokenizer, GPT2018Tokenizer) or not isinstance(prompt, str):
+    def _may_lack_space(self, prompt: Any) -> bool:
+        """Whether a space must part a new word from this prompt."""
+        if not hasattr(self.tokenizer, "begins_word") or not isinstance(prompt, str):
             return False
         return bool(prompt) and not prompt[-1].isspace()

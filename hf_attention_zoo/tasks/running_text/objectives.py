@@ -17,11 +17,15 @@ from hf_attention_zoo.registry import Architecture, load_object
 from hf_attention_zoo.tasks.running_text.examples import Phase
 from hf_attention_zoo.tasks.running_text.rows import Document
 
+TEXT_STRETCHES = "hf_attention_zoo.tasks.running_text.text_stretches:TextStretchesObjective"
+
 # model_type -> "module:class"
 OBJECTIVES: dict[str, str] = {
     "bert2018": "hf_attention_zoo.tasks.running_text.masked_pairs:MaskedPairsObjective",
     "elmo": "hf_attention_zoo.tasks.running_text.bidirectional_words:BidirectionalWordsObjective",
-    "gpt2018": "hf_attention_zoo.tasks.running_text.text_stretches:TextStretchesObjective",
+    "elman": TEXT_STRETCHES,
+    "gpt2018": TEXT_STRETCHES,
+    "lstm1997": TEXT_STRETCHES,
 }
 
 
