@@ -19,6 +19,7 @@ from transformers.modeling_utils import slice_logits_to_keep
 from transformers.utils import can_return_tuple
 
 from hf_attention_zoo.loops.decoder_loop import State
+from hf_attention_zoo.loops.may_run import is_recorded
 from hf_attention_zoo.losses.classification_loss import classification_loss
 from hf_attention_zoo.parts.model_inputs import label_loss
 from hf_attention_zoo.parts.text_inputs import check_same_shape, text_shape, wanted_outputs
@@ -106,10 +107,11 @@ class RecurrentBody:
         """Which of these positions are tokens, (B, T) bool; None if all are."""
         if mask is None:
             return None
-        if not torch.compiler.is_compiling():
-            check_same_shape((rows, seen + length), attention_mask=mask)
         real = mask[:, -length:].bool()
-        return None if not torch.compiler.is_compiling() and bool(real.all()) else real
+        if is_recorded():
+            return real
+        check_same_shape((rows, seen + length), attention_mask=mask)
+        return None if bool(real.all()) else real
 
     def _first_state(self, words: Tensor) -> State:
         """The state before the first token: 0, or in the training of a `stateful` model what the last batch left."""
