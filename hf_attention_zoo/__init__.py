@@ -1,4 +1,4 @@
-"""hf_attention_zoo: the historical attention architectures and what they began from, as first-class transformers models.
+"""hf_attention_zoo: historical attention architectures and what they began from, as first-class transformers models.
 
 Importing the package registers every architecture with transformers' Auto classes and restores the pipelines that
 transformers v5 dropped, each as soon as transformers' own module is imported: not before, since that takes seconds.

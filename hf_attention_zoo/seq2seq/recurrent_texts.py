@@ -39,7 +39,7 @@ class RecurrentBody:
     config: Any
     training: bool
     embed_tokens: nn.Module
-    layers: nn.ModuleList
+    layers: Any  # an nn.ModuleList of cells
     carried: State | None = None
 
     @property
@@ -178,8 +178,10 @@ class CausalHead:
             shift_labels: (B, T), labels that stand one place further left already, in place of `labels`, where texts
                 are divided among processes. Among the keywords, since Trainer asks for all labels of a signature.
         """
-        shift_labels = kwargs.pop("shift_labels", None)
-        if labels is not None or shift_labels is not None:
+        targets = kwargs.pop("shift_labels", None)
+        if targets is None and labels is not None:
+            targets = functional.pad(labels[:, 1:], (0, 1), value=-100)
+        if targets is not None:
             use_cache = False if use_cache is None else use_cache
         read = self.model(
             input_ids,
@@ -191,12 +193,11 @@ class CausalHead:
             return_dict=True,
         )
         states, loss = read.last_hidden_state, None
-        if labels is None and shift_labels is None:
+        if targets is None:
             states = slice_logits_to_keep(states, logits_to_keep)
         logits = self.lm_head(functional.dropout(states, self.config.dropout, self.training))
-        if labels is not None or shift_labels is not None:
-            check_same_shape(states.shape[:2], labels=labels, shift_labels=shift_labels)
-            targets = functional.pad(labels[:, 1:], (0, 1), value=-100) if shift_labels is None else shift_labels
+        if targets is not None:
+            check_same_shape(states.shape[:2], labels=targets)
             if attention_mask is not None and attention_mask.shape == targets.shape:
                 targets = targets.masked_fill(~attention_mask.bool(), -100)  # nothing is predicted from a pad
             loss = label_loss(self, logits, targets, **kwargs)
