@@ -215,13 +215,48 @@ def draw(protocol_file: Path, title: str | None) -> None:
     buckets = sorted(counts, key=lambda bucket: int(bucket.rstrip("+").split("-")[0]))
     figure = Figure(figsize=(8.0, 5.0), layout="constrained")
     axes = figure.subplots()
+    languages = f"{protocol['source_lang']} to {protocol['target_lang']}"
+    axes.set_title(title or f"{protocol['dataset']}, {languages}: BLEU against sentence length")
+    axes.spines[["top", "right"]].set_visible(False)
+    (draw_lines if len(buckets) > 2 else draw_dots)(axes, rows, buckets, counts)
+    figure.savefig(protocol_file.with_suffix(".png"), dpi=130)
+    protocol_file.with_suffix(".md").write_text(markdown_table(rows), encoding="utf-8")
+    print(markdown_table(rows), end="")
+
+
+def draw_dots(axes: Any, rows: list[dict[str, str]], buckets: list[str], counts: dict[str, str]) -> None:
+    """A row for each system and a dot for each group of lengths: for one or two groups, which make no line."""
+    groups = {label_of(*names): lengths_of(group) for names, group in by_variant(rows).items()}
+    order = sorted(groups, key=lambda label: statistics.mean(groups[label][bucket] for bucket in buckets))
+    for place, label in enumerate(order):
+        found = [groups[label][bucket] for bucket in buckets]
+        axes.plot([min(found), max(found)], [place, place], color="#cccccc", linewidth=1.5, zorder=1)
+    for number, bucket in enumerate(buckets):
+        said = f"{bucket} words ({counts[bucket]} sentences of the test split)"
+        values = [groups[label][bucket] for label in order]
+        axes.scatter(
+            values, range(len(order)), s=28, color=f"C{number}", marker="os"[number % 2], label=said, zorder=2
+        )
+    axes.set_yticks(range(len(order)), order, fontsize=8)
+    axes.set_xlabel("BLEU, mean over seeds")
+    axes.set_xlim(left=0)
+    axes.grid(axis="x", color="#eeeeee")
+    axes.legend(fontsize=8, loc="lower right", frameon=False)
+
+
+def label_of(model: str, variant: str) -> str:
+    """A system in a picture."""
+    return model if variant == "plain" else f"{model}, {variant}"
+
+
+def draw_lines(axes: Any, rows: list[dict[str, str]], buckets: list[str], counts: dict[str, str]) -> None:
+    """A line for each system over the groups of lengths."""
     for number, ((model, variant), group) in enumerate(by_variant(rows).items()):
         found = lengths_of(group)
-        label = model if variant == "plain" else f"{model}, {variant}"
         axes.plot(
             range(len(buckets)),
             [found[bucket] for bucket in buckets],
-            label=label,
+            label=label_of(model, variant),
             color=f"C{number % 10}",
             linestyle=("-", "--", ":")[number // 10 % 3],
             marker="o",
@@ -231,13 +266,7 @@ def draw(protocol_file: Path, title: str | None) -> None:
     axes.set_xlabel("words in the source sentence (sentences of the test split)")
     axes.set_ylabel("BLEU")
     axes.set_ylim(bottom=0)
-    languages = f"{protocol['source_lang']} to {protocol['target_lang']}"
-    axes.set_title(title or f"{protocol['dataset']}, {languages}: BLEU against sentence length")
     axes.legend(handlelength=3.5, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(protocol_file.with_suffix(".png"), dpi=130)
-    protocol_file.with_suffix(".md").write_text(markdown_table(rows), encoding="utf-8")
-    print(markdown_table(rows), end="")
 
 
 def main() -> int:

@@ -102,6 +102,7 @@ def build_parser() -> CommandParser:
     )
     add_row_flags(parser)
     parser.add_argument("--head", type=number_or_name, help="a number, mean (default), or all: drawn as two columns")
+    parser.add_argument("--pieces", action="store_true", help="show the tokens as they are, in place of words")
     parser.flags_by_group({FIRST: ("--output", "--target", "--pair", "--num_beams")}, rest="which attention")
     return parser
 
@@ -124,7 +125,9 @@ def main(argv: Sequence[str]) -> int:
     model, _ = load_checkpoint(options.folder)
     text, settings = inputs_of(options, model)
     (found,) = align(model, load_reader(options.folder), [text], **settings)
-    getattr(found, WRITERS.get(Path(options.output).suffix.lower(), "plot"))(options.output)
+    writer = WRITERS.get(Path(options.output).suffix.lower(), "plot")
+    shown = {} if writer == "to_json" else {"pieces": options.pieces}  # numbers are those of tokens, with their words
+    getattr(found, writer)(options.output, **shown)
     print(said(found))
     print(f"alignment written to {options.output}")
     return 0

@@ -20,6 +20,7 @@ def build_parser() -> CommandParser:
     parser.add_argument(
         "--language", choices=("en", "ko"), help="of the page at the start (default: the reader's own)"
     )
+    parser.add_argument("--pieces", action="store_true", help="show the tokens as they are, in place of words")
     return parser
 
 
@@ -33,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
 
     silence_libraries()
-    found = follow(options.text, options.folders or published_folders(options.text))
+    found = follow(options.text, options.folders or published_folders(options.text), pieces=options.pieces)
     found.to_html(options.output, language=options.language)
     for stop in found.stops:
         print(f"{stop.row.year} {stop.row.prefix}: {stop.translation}")

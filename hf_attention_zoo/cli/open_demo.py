@@ -7,8 +7,6 @@ from typing import Any
 
 from hf_attention_zoo.cli.command_parser import CommandParser
 
-HEIGHT = 900  # pixels of the frame that a page is shown in
-
 
 def build_parser() -> CommandParser:
     """The flags of `attention-zoo demo`."""
@@ -23,17 +21,13 @@ def build_parser() -> CommandParser:
     return parser
 
 
-def framed(page: str) -> str:
-    """A whole page in a frame of its own, which may run its script and nothing else."""
-    style = f"width:100%;height:{HEIGHT}px;border:0"
-    return f"<iframe sandbox='allow-scripts' style='{style}' srcdoc='{escape(page)}'></iframe>"
-
-
 def said_and_shown(show: Callable[..., Any]) -> Callable[..., str]:
     """What `show` returns as a framed page; what is wrong with the input as a line of text."""
 
     def shown(*inputs: Any) -> str:
         try:
+            from hf_attention_zoo.alignment.drawing.result_page import framed
+
             return framed(show(*inputs).to_html())
         except ValueError as error:
             return f"<p role='alert'>{escape(str(error))}</p>"

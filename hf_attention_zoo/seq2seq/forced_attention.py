@@ -76,6 +76,17 @@ def attention_weights(
     Raises:
         ValueError: the model has no such layer, head or attention.
     """
+    return chosen_weights(attention_layers(model, source, decoder_input_ids, kind), layer, head)
+
+
+def attention_layers(
+    model: PreTrainedModel, source: dict[str, torch.Tensor], decoder_input_ids: torch.Tensor, kind: str = "cross"
+) -> list[torch.Tensor]:
+    """Weights (B, H, T, S) of every layer of a kind.
+
+    Raises:
+        ValueError: there is no such kind, or the model has none of it.
+    """
     if kind not in KINDS:
         raise ValueError(f"kind={kind!r}; choose one of {', '.join(KINDS)}")
     with _attention_given_out(model):
@@ -92,7 +103,7 @@ def attention_weights(
             f"{type(model).__name__} gives no {_NAMES[kind]}"
             + (", so target tokens cannot be aligned with source tokens" if kind == "cross" else "")
         )
-    return chosen_weights(layers, layer, head)
+    return layers
 
 
 def chosen_weights(layers: Sequence[torch.Tensor], layer: int | str, head: int | str | Sequence[int]) -> torch.Tensor:
@@ -103,6 +114,11 @@ def chosen_weights(layers: Sequence[torch.Tensor], layer: int | str, head: int |
     """
     chosen = layers if layer == HEAD_MEAN else [_pick(layers, layer, "layer")]
     return torch.stack([_of_heads(tensor, head) for tensor in chosen]).mean(0)
+
+
+def numbered(index: int | str, count: int) -> int | str:
+    """A layer or head by its own number, counted from 0, also where it was counted from the last; names stay."""
+    return index % count if isinstance(index, int) else index
 
 
 def _of_heads(weights: torch.Tensor, head: int | str | Sequence[int]) -> torch.Tensor:

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from hf_attention_zoo.tokenization.word_groups import Words, decoded_spans, word_groups, word_spans
+
 WORD_START = "▁"  # how metaspace vocabularies write the space before a word
 VISIBLE_SPACE = "␣"
 
@@ -51,31 +53,6 @@ class SourceSentence:
             tokens = [token for word in touched for token in word[2]] + [index]
             words[first : first + len(touched)] = [(touched[0][0], touched[-1][1], tokens)]
         return [word for word in words if word[2]]
-
-
-def word_spans(text: str) -> list[tuple[int, int]]:
-    """(start, end) of the words of a text: runs of letters, digits and marks, other visible characters alone."""
-    spans: list[tuple[int, int]] = []
-    previous = ""
-    for index, char in enumerate(text):
-        kind = _kind(char, previous)
-        if kind and kind == previous and kind != "symbol":
-            spans[-1] = (spans[-1][0], index + 1)
-        elif kind == "joined":  # accents, variation selectors and joiners stay with what they follow
-            spans[-1] = (spans[-1][0], index + 1)
-            kind = previous
-        elif kind:
-            spans.append((index, index + 1))
-        previous = kind
-    return spans
-
-
-def _kind(char: str, previous: str) -> str:
-    if previous and (unicodedata.category(char).startswith("M") or char in "\u200c\u200d"):
-        return "joined"
-    if char.isspace() or unicodedata.category(char) in ("Cc", "Cf"):
-        return ""
-    return "word" if char.isalnum() or char == "_" else "symbol"
 
 
 def checked_texts(texts: str | Sequence[str], name: str = "texts") -> list[str]:
@@ -164,6 +141,19 @@ def readable_target_tokens(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int
     if hasattr(tokenizer, "target_surface"):
         return tokenizer.target_surface(list(ids))
     return [readable(name) for name in tokenizer.convert_ids_to_tokens(list(ids))]
+
+
+def source_words(tokenizer: PreTrainedTokenizerBase, sentence: SourceSentence) -> Words:
+    """The words that the source tokens are pieces of, by the characters that they cover; see `word_groups`."""
+    names = readable_tokens(tokenizer, sentence)
+    if sentence.spans is None:
+        return word_groups(*decoded_spans(tokenizer, sentence.input_ids), names)
+    return word_groups(sentence.text, sentence.spans, sentence.special, names)
+
+
+def target_words(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> Words:
+    """The words that target ids are pieces of, by the text that they are decoded to; see `word_groups`."""
+    return word_groups(*decoded_spans(tokenizer, ids), readable_target_tokens(tokenizer, ids))
 
 
 def readable(token: str) -> str:

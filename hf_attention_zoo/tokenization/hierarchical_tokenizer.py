@@ -18,6 +18,7 @@ from hf_attention_zoo.tokenization.document_grids import Ids, as_lists, depth, g
 from hf_attention_zoo.tokenization.own_backend import OwnBackend
 from hf_attention_zoo.tokenization.surfaces import readable_token, spans_without_marks
 from hf_attention_zoo.tokenization.text_vocabulary import TEXT_SPECIAL_TOKENS, train_text_vocabulary
+from hf_attention_zoo.tokenization.word_groups import Words, word_groups
 
 logger = logging.getLogger(__name__)
 
@@ -144,14 +145,18 @@ class HierarchicalTokenizer(OwnBackend):
         Args:
             limits: `max_sentences` and `max_words`, where the call had them.
         """
+        return [tokens for tokens, _ in self.surface_with_words(document, **limits)]
+
+    def surface_with_words(self, document: Document, **limits: Any) -> list[tuple[list[str], Words]]:
+        """`surface`, and beside each sentence's tokens the words that they are pieces of."""
         written = []
         (encoded,) = self._encode_documents([document], self.split_special_tokens, **limits)
         for sentence, encoding in encoded:
-            spans = spans_without_marks(encoding.tokens, encoding.offsets)
-            words = (sentence[start:end].strip() for start, end in spans)
             limit = self._limits(**limits)[1]
-            shown = [word or readable_token(token) for word, token in zip(words, encoding.tokens, strict=True)]
-            written.append(shown[:limit])
+            spans = spans_without_marks(encoding.tokens, encoding.offsets)[:limit]
+            texts = (sentence[start:end].strip() for start, end in spans)
+            shown = [text or readable_token(token) for text, token in zip(texts, encoding.tokens, strict=False)]
+            written.append((shown, word_groups(sentence, spans, [False] * len(spans), shown)))
         return written
 
     def tokenize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from hf_attention_zoo.alignment.drawing.figures import head_colour
 from hf_attention_zoo.alignment.drawing.result_page import numbers, result_page
 
 if TYPE_CHECKING:
@@ -16,11 +17,6 @@ _STYLE = (
     ".zoo-heads{font-family:system-ui,sans-serif;font-size:13px;color:#111;background:#fff}"
     ".zoo-heads line{stroke-width:2}.zoo-heads line:hover{stroke-opacity:1!important;stroke-width:4}"
 )
-
-
-def colour_of(order: int) -> str:
-    """Hues that lie as far apart as their number allows for a few heads."""
-    return f"hsl({order * 137.5 % 360:.0f},65%,45%)"
 
 
 def columns_fragment(attention: HeadAlignment) -> str:
@@ -37,7 +33,7 @@ def columns_fragment(attention: HeadAlignment) -> str:
                 label = escape(f"head {number}: {attending} → {attended}  {weight:.3f}")
                 parts.append(
                     f"<line x1='{COLUMN}' y1='{_middle(row)}' x2='{COLUMN + GAP}' y2='{_middle(column)}' "
-                    f"stroke='{colour_of(order)}' stroke-opacity='{min(1.0, weight):.3f}'>"
+                    f"stroke='{head_colour(order)}' stroke-opacity='{min(1.0, weight):.3f}'>"
                     f"<title>{label}</title></line>"
                 )
     for row, token in enumerate(left):
@@ -45,11 +41,13 @@ def columns_fragment(attention: HeadAlignment) -> str:
     for column, token in enumerate(right):
         parts.append(f"<text x='{COLUMN + GAP + 6}' y='{_middle(column) + 4}'>{escape(token)}</text>")
     legend = " ".join(
-        f"<span style='color:{colour_of(order)}'>head {number}</span>" for order, number in enumerate(attention.heads)
+        f"<span style='color:{head_colour(order)}'>head {number}</span>"
+        for order, number in enumerate(attention.heads)
     )
     title = escape(f"{attention.kind} attention, layer {attention.layer}: {attention.source_text}")
     return (
         f"<div class='zoo-heads'><style>{_STYLE}</style><div>{title}</div><div>{legend}</div>"
+        "<small>The stronger a line, the larger its weight.</small><br>"
         f"<svg width='{2 * COLUMN + GAP}' height='{height}'>{''.join(parts)}</svg>"
         "</div>"
     )

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from hf_attention_zoo.alignment.drawing.figures import check_suffix, save_tight, shortened, style_text
+from hf_attention_zoo.alignment.drawing.figures import (
+    check_suffix,
+    head_colour,
+    put_scale,
+    save_tight,
+    shortened,
+    style_text,
+)
 from hf_attention_zoo.alignment.drawing.fonts import drawable_labels
 from hf_attention_zoo.alignment.drawing.plotting import LONGEST_LABEL
 
 if TYPE_CHECKING:
     from hf_attention_zoo.alignment.results.head_alignment import HeadAlignment
 
-# one colour a head, repeated after ten
-HEAD_COLOURS = (
-    "#1f77b4",
-    "#ff7f0e",
-    "#2ca02c",
-    "#d62728",
-    "#9467bd",
-    "#8c564b",
-    "#e377c2",
-    "#7f7f7f",
-    "#bcbd22",
-    "#17becf",
-)
 LINE_INCHES, GAP_INCHES, SQUARE = 0.24, 2.2, 0.045
+HEADS_A_LINE = 6
 
 
 def plot_columns(
@@ -72,7 +67,7 @@ def plot_columns(
 
     squares = SQUARE * len(attention.heads)
     for order, _number in enumerate(attention.heads):
-        colour, weights = HEAD_COLOURS[order % len(HEAD_COLOURS)], attention.weights[order]
+        colour, weights = head_colour(order), attention.weights[order]
         for row in rows:
             for column in range(attended):
                 weight = float(weights[row, column])
@@ -90,6 +85,24 @@ def plot_columns(
     for place, label in enumerate(labels[attending:]):
         text = axes.text(1.03 + squares, place, label.text, ha="left", va="center_baseline", clip_on=False)
         style_text(text, label, 9)
+    lines = _legend(axes, attention)
+    put_scale(figure, "the stronger a line, the larger its weight; squares: the most that a head gives a word")
     if title:
-        style_text(axes.text(0.5, -1.2, title_label.text, ha="center", va="bottom", clip_on=False), title_label, 10)
+        style_text(
+            axes.text(0.5, -1.2 - lines, title_label.text, ha="center", va="bottom", clip_on=False), title_label, 10
+        )
     return save_tight(figure, path, dpi=dpi)
+
+
+def _legend(axes: Any, attention: HeadAlignment) -> int:
+    """The kind and layer, and the heads in their colours, above the lines; how many lines of text it takes."""
+    numbers = list(attention.heads)
+    parts = [numbers[first : first + HEADS_A_LINE] for first in range(0, len(numbers), HEADS_A_LINE)]
+    style = {"ha": "left", "va": "bottom", "fontsize": 8, "clip_on": False}
+    said = f"{attention.kind} attention, layer {attention.layer}; heads"
+    axes.text(0.0, -1.0 - len(parts), said, color="black", **style)
+    for line, part in enumerate(parts):
+        for place, number in enumerate(part):
+            colour = head_colour(line * HEADS_A_LINE + place)
+            axes.text(place / HEADS_A_LINE, line - len(parts), f"■ {number}", color=colour, **style)
+    return len(parts) + 1

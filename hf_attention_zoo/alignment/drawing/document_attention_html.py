@@ -18,6 +18,7 @@ _STYLE = """
 .zoo-document .word{padding:1px 3px;border-radius:2px}
 .zoo-document .word:hover,.zoo-document .mark:hover{outline:1px solid #333}
 """.strip()
+SCALE = "<small>Red: weight of the sentence. Blue: of the word. The darkest are the largest.</small>"
 
 
 def document_fragment(document: "DocumentAttention") -> str:
@@ -39,7 +40,7 @@ def document_fragment(document: "DocumentAttention") -> str:
         )
     if not lines:
         lines = ["<div>(a document without words)</div>"]
-    return f"<div class='zoo-document'><style>{_STYLE}</style><div><b>{scores}</b></div>{''.join(lines)}</div>"
+    return f"<div class='zoo-document'><style>{_STYLE}</style><div><b>{scores}</b></div>{SCALE}{''.join(lines)}</div>"
 
 
 def document_page(document: "DocumentAttention") -> str:

@@ -15,6 +15,7 @@ from hf_attention_zoo.alignment.drawing.document_attention_html import colour_sh
 from hf_attention_zoo.alignment.drawing.figures import (
     LONGEST_SIDE_INCHES,
     check_suffix,
+    put_scale,
     put_text,
     save_tight,
     shortened,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 RED, BLUE = (0.90, 0.12, 0.12), (0.16, 0.43, 0.94)
 MARK_INCHES = 0.5
 LONGEST_WORD = 40
+MEASURING_DPI = 288  # letters are as wide as they will be drawn; at 72 their hints make them narrower
+SCALE = "red: sentences, blue: words; the darkest weigh most"
 
 
 def plot_document(
@@ -66,6 +69,10 @@ def plot_document(
     heading, *labels = drawable_labels([title, *words])
     widths = _widths(labels, font_size)
     lines_of = _broken(document, widths, width_inches - MARK_INCHES, font_size)
+    space = 0.35 * font_size / 72
+    ends = [sum(widths[word] + 2 * space for word in line) for sentence in lines_of for line in sentence]
+    (title_width,) = _widths([heading], font_size + 1)
+    width_inches = min(width_inches, max(MARK_INCHES + max(ends), title_width))  # no empty half beside short lines
     lines = sum(map(len, lines_of)) + 1.6  # the title
     pitch = 1.75 * font_size / 72
     shrink = min(1.0, LONGEST_SIDE_INCHES / (lines * pitch))
@@ -82,6 +89,7 @@ def plot_document(
     reds = colour_shares([document.sentence_weights])[0]
     blues = [blue for row in colour_shares(document.word_strengths()) for blue in row]
     space, top = 0.35 * font_size / 72, 1.3 * pitch
+    put_scale(figure, SCALE)
     for share, red, sentence_lines in zip(document.sentence_weights, reds, lines_of, strict=True):
         box = Rectangle((0, top + 0.1 * pitch), MARK_INCHES - 0.1, 0.8 * pitch, facecolor=(*RED, float(red)), lw=0.3)
         box.set_edgecolor("#bbbbbb")
@@ -102,13 +110,13 @@ def plot_document(
 
 def _widths(labels: list[DrawableLabel], font_size: float) -> list[float]:
     """The width in inches of each label as it will be drawn."""
-    figure = Figure(dpi=72)
-    renderer = FigureCanvasAgg(figure).get_renderer()
+    renderer = FigureCanvasAgg(Figure(dpi=MEASURING_DPI)).get_renderer()
     fonts = {file: FontProperties(fname=file, size=font_size) for file in {label.font_file for label in labels}}
     known: dict[DrawableLabel, float] = {}
     for label in labels:
         if label not in known:
-            known[label] = renderer.get_text_width_height_descent(label.text, fonts[label.font_file], False)[0] / 72
+            known[label] = renderer.get_text_width_height_descent(label.text, fonts[label.font_file], False)[0]
+            known[label] /= MEASURING_DPI
     return [known[label] for label in labels]
 
 

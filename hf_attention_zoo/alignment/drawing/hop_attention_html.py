@@ -25,6 +25,7 @@ def hops_fragment(attention: "HopAttention") -> str:
     best = sorted(attention.scores.items(), key=lambda entry: -entry[1])[:3]
     scores = " · ".join(f"{escape(label)} {score:.3f}" for label, score in best)
     parts = [f"<div><strong>{scores}</strong></div>"] if scores else []
+    parts.append("<small>The darkest red is the largest weight of the text, or of a hop.</small>")
     for one in attention.texts:
         parts.append(_coloured(one, one.summed))
         hops = "".join(

@@ -12,9 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 
+from hf_attention_zoo.alignment.drawing.document_attention_plot import MEASURING_DPI
 from hf_attention_zoo.alignment.drawing.figures import (
     LONGEST_SIDE_INCHES,
     check_suffix,
+    put_scale,
     put_text,
     save_tight,
     shortened,
@@ -87,6 +89,7 @@ def plot_hops(
     page = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     page.set(xlim=(0, width), ylim=(height, 0))
     page.axis("off")
+    put_scale(figure, "the darkest red is the largest weight: of the text, and in the map of each hop")
     top = 0.0
     if title:
         put_text(page, 0.0, line / 2, heading, scale * (font_size + 1))
@@ -132,13 +135,14 @@ def _lines(
 
     Words that touch in the text touch here.
     """
-    renderer = FigureCanvasAgg(Figure(dpi=72)).get_renderer()
+    renderer = FigureCanvasAgg(Figure(dpi=MEASURING_DPI)).get_renderer()
     fonts = {label.font_file: FontProperties(fname=label.font_file, size=font_size) for label in labels}
     padding, gap = 0.2 * font_size / 72, 0.25 * font_size / 72
     lines: list[list[tuple[int, float, float]]] = [[]]
     left, before = 0.0, 0
     for index, (label, (start, end)) in enumerate(zip(labels, one.spans, strict=True)):
-        size = renderer.get_text_width_height_descent(label.text, fonts[label.font_file], False)[0] / 72 + padding
+        width, _, _ = renderer.get_text_width_height_descent(label.text, fonts[label.font_file], False)
+        size = width / MEASURING_DPI + padding
         left += gap if start > before and lines[-1] else 0.0
         if lines[-1] and left + size > room:
             lines.append([])

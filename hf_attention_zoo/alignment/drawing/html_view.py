@@ -33,7 +33,8 @@ def alignment_fragment(alignment: "Alignment") -> str:
             for source, weight in zip(alignment.source_tokens, weights, strict=True)
         )
         rows.append(f"<tr><th scope='row'>{escape(token)}</th>{cells}</tr>")
-    caption = f"<div>{escape(alignment.source_text)}<br>→ {escape(alignment.target_text)}</div>"
+    scale = "<small>Rows attend to columns: white is a weight of 1, black of 0.</small>"
+    caption = f"<div>{escape(alignment.source_text)}<br>→ {escape(alignment.target_text)}<br>{scale}</div>"
     return (
         f"<div class='zoo-alignment'><style>{_STYLE}</style>{caption}"
         f"<table><thead><tr><td style='border:none'></td>{head}</tr></thead>"

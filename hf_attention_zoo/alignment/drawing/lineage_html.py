@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hf_attention_zoo.alignment.drawing.column_html import head_maps
 from hf_attention_zoo.alignment.drawing.html_view import alignment_fragment
-from hf_attention_zoo.alignment.drawing.result_page import numbers, result_page
+from hf_attention_zoo.alignment.drawing.result_page import framed, numbers, result_page
 
 if TYPE_CHECKING:
     from hf_attention_zoo.alignment.results.lineage import Lineage, LineageStop
@@ -49,6 +49,11 @@ def lineage_page(lineage: Lineage, language: str | None = None) -> str:
     plain = "".join(alignment_fragment(stop.layers[0].mean()) for stop in lineage.stops if stop.layers)
     stops = [_stop(stop) for stop in lineage.stops]
     return result_page(TITLE, stops, about=about, plain=plain, language=language)
+
+
+def lineage_fragment(lineage: Lineage) -> str:
+    """The page in a frame, for a notebook."""
+    return framed(lineage_page(lineage))
 
 
 def _stop(stop: LineageStop) -> dict[str, Any]:

@@ -43,6 +43,7 @@ def picture_fragment(attention: "PictureAttention") -> str:
         panels.append(f"<figure><figcaption>{escape(token)}{gate}</figcaption>{shown(panel, over)}</figure>")
     return (
         f"<div class='zoo-picture'><style>{_STYLE}</style><div><strong>{escape(attention.caption)}</strong></div>"
+        "<small>Bright: where the weight of the word is largest. Dark: no weight.</small>"
         f"<div class='panels'>{''.join(panels)}</div></div>"
     )
 

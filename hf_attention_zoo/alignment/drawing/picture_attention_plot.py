@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from hf_attention_zoo.alignment.drawing.figures import (
     LONGEST_SIDE_INCHES,
     check_suffix,
+    put_scale,
     save_tight,
     shortened,
     style_text,
@@ -69,6 +70,8 @@ def plot_picture(
     width, height = figure.get_size_inches()
     written = figure.text(0.0, 1 - 0.5 * TITLE_INCHES / height, heading.text, ha="left", va="center")
     style_text(written, heading, 11)
+    gates = "" if attention.gates is None else "; in brackets: how much of what was seen went into the word"
+    put_scale(figure, f"bright: where the weight of the word is largest, dark: no weight{gates}")
     panels = [attention.picture, *panel_pictures(attention, smoothing, opacity)]
     for place, (panel, label) in enumerate(zip(panels, labels, strict=True)):
         row, column = divmod(place, columns)

@@ -28,7 +28,7 @@ def plot_alignment(
     cell_inches: float = 0.27,
     dpi: int = 160,
 ) -> Figure:
-    """Draw target tokens down the rows and source tokens across the top; white is a weight of 1, black of 0.
+    """Draw target tokens down the rows and source tokens across the top; a bar says white is a weight of 1, black 0.
 
     Cells are square. The picture grows with the number of tokens until its longer side reaches 24 inches; beyond
     that the cells and their labels shrink. Labels of more than 24 characters are shortened.
@@ -73,6 +73,20 @@ def plot_alignment(
         text.set(rotation=90, rotation_mode="anchor", ha="left", va="center_baseline")
     for text, label in zip(axes.get_yticklabels(), target_labels, strict=True):
         style_text(text, label, font_size)
+    _colour_bar(figure, columns * cell, min(rows * cell, 2.0))
     if title:
         style_text(axes.set_title(title_label.text, pad=8, color="black"), title_label, font_size + 1)
     return save_tight(figure, path, dpi=dpi)
+
+
+def _colour_bar(figure: Figure, width: float, height: float) -> None:
+    """From black to white beside the matrix, `width` inches wide, with the weights that they stand for."""
+    across, down = figure.get_size_inches()
+    bar = figure.add_axes(((width + 0.18) / across, 1 - height / down, 0.1 / across, height / down))
+    bar.imshow([[1 - step / 255] for step in range(256)], cmap="gray", vmin=0.0, vmax=1.0, aspect="auto")
+    bar.set_xticks([])
+    bar.yaxis.tick_right()
+    bar.set_yticks([0, 255], ["1", "0"])
+    bar.tick_params(length=0, pad=2, labelsize=7.5, colors="black")
+    bar.set_ylabel("weight", fontsize=7.5, labelpad=2)
+    bar.yaxis.set_label_position("right")

@@ -14,6 +14,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+HEIGHT = 900  # pixels of the frame that a page is shown in
+
 
 @cache
 def _asset(name: str) -> str:
@@ -53,3 +55,9 @@ def result_page(
         f"<script type='application/json' id='zoo-data'>{inside}</script>"
         f"<script>{_asset('page.js')}</script></body></html>\n"
     )
+
+
+def framed(page: str) -> str:
+    """A whole page in a frame of its own, which may run its script and nothing else."""
+    style = f"width:100%;height:{HEIGHT}px;border:0"
+    return f"<iframe sandbox='allow-scripts' style='{style}' srcdoc='{escape(page)}'></iframe>"

@@ -13,9 +13,12 @@ from hf_attention_zoo.alignment.drawing.fonts import drawable_labels
 if TYPE_CHECKING:
     from hf_attention_zoo.alignment.results.sentence_projection import SentenceProjection
 
+Box = tuple[float, float, float, float]  # left, bottom, right, top in pixels
+
 LABEL_WIDTH = 34  # characters of a label's line
 
 
+DISTANCES = (6, 16, 28, 42, 60, 80, 110)  # points between a sentence's dot and its label
 PLACES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))  # where a label may stand
 
 
@@ -26,7 +29,7 @@ def plot_sentences(
     title: str | None = None,
     dpi: int = 160,
 ) -> Any:
-    """One point per sentence with the sentence beside it; each label stands where it covers the least of the others.
+    """One point per sentence with the sentence beside it; where there is room, no label covers another.
 
     Returns matplotlib's Figure.
 
@@ -51,32 +54,61 @@ def plot_sentences(
     if title:
         axes.set_title(title_label.text, fontproperties=FontProperties(fname=title_label.font_file, size=11))
 
+    frame = axes.get_window_extent(renderer).extents
     taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in axes.transData.transform(projection.points)]
     for point, label in zip(projection.points, labels, strict=True):
-        best = None
-        for across, up in PLACES:
-            text = axes.annotate(
-                "\n".join(textwrap.wrap(label.text, LABEL_WIDTH) or [""]),
-                point,
-                xytext=(6 * across, 6 * up),
-                textcoords="offset points",
-                ha={1: "left", 0: "center", -1: "right"}[across],
-                va={1: "bottom", 0: "center", -1: "top"}[up],
-                fontproperties=FontProperties(fname=label.font_file, size=8.5),
-                parse_math=False,
-            )
-            box = text.get_window_extent(renderer).extents
-            covered = sum(_overlap(box, other) for other in taken)
-            if best is None or covered < best[0]:
-                if best is not None:
-                    best[1].remove()
-                best = (covered, text, box)
-            else:
-                text.remove()
-            if not covered:
-                break
-        taken.append(tuple(best[2]))
+        text = axes.annotate(
+            "\n".join(textwrap.wrap(label.text, LABEL_WIDTH) or [""]),
+            point,
+            xytext=(0, 0),
+            textcoords="offset points",
+            va="bottom",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},  # over the lines to other labels
+            fontproperties=FontProperties(fname=label.font_file, size=8.5),
+            parse_math=False,
+        )
+        drawn = text.get_window_extent(renderer)
+        pixel, size = axes.transData.transform(point), (drawn.width, drawn.height)
+        place, box = _free_place(pixel, size, taken, frame, dpi / 72)
+        offset = ((box[0] - pixel[0]) * 72 / dpi, (box[1] - pixel[1]) * 72 / dpi)
+        text.set_position(offset)
+        if place > DISTANCES[0]:
+            ends = axes.transData.inverted().transform([pixel, _nearest_edge(pixel, box)])
+            axes.plot(*ends.T, color="#999999", linewidth=0.6, zorder=1, scalex=False, scaley=False)
+        taken.append(box)
     return save_tight(figure, path)
+
+
+def _free_place(
+    pixel: Sequence[float],
+    size: tuple[float, float],
+    taken: Sequence[Box],
+    frame: Sequence[float],
+    scale: float,
+) -> tuple[float, Box]:
+    """How far from its dot a label of a size stands, and its box: the nearest place that covers nothing.
+
+    Where there is none, the one that covers the least of the other labels and stays within the frame.
+    """
+    width, height = size
+    found: list[tuple[float, float, Box]] = []
+    for distance in DISTANCES:
+        for across, up in PLACES:
+            left = pixel[0] + across * distance * scale - {1: 0.0, 0: width / 2, -1: width}[across]
+            bottom = pixel[1] + up * distance * scale - {1: 0.0, 0: height / 2, -1: height}[up]
+            box = (left, bottom, left + width, bottom + height)
+            outside = width * height - _overlap(box, frame)
+            covered = sum(_overlap(box, other) for other in taken) + outside
+            if covered < 1:
+                return distance, box
+            found.append((covered, distance, box))
+    _, distance, box = min(found)
+    return distance, box
+
+
+def _nearest_edge(pixel: Sequence[float], box: Box) -> tuple[float, float]:
+    """The point of a box that is nearest to a dot."""
+    return min(max(pixel[0], box[0]), box[2]), min(max(pixel[1], box[1]), box[3])
 
 
 def _overlap(one: Sequence[float], other: Sequence[float]) -> float:

@@ -1,38 +1,47 @@
 """Histograms of a word's weight by label, in the form of figures 3 and 4 of Yang et al. (2016)."""
 
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 
-from hf_attention_zoo.alignment.drawing.figures import check_suffix, save_figure
+from hf_attention_zoo.alignment.drawing.figures import check_suffix, save_figure, shortened
 from hf_attention_zoo.alignment.drawing.fonts import drawable_labels
 
 if TYPE_CHECKING:
     from hf_attention_zoo.alignment.results.word_weights import WordWeights
 
-COLUMNS, PANEL_INCHES = 3, (2.6, 1.9)
-MOST_PANELS = 30
+COLUMNS, PANEL_INCHES = 4, (2.3, 1.8)
+LONGEST_LABEL = 22
+MOST_PANELS = 12  # the first for all labels
 
 
 def plot_word_weights(weights: "WordWeights", path: str | PathLike[str] | None = None, *, dpi: int = 160) -> Figure:
     """One histogram over all labels, then one for each label that has the word; shares of its occurrences.
 
+    Of many labels those with the most occurrences have histograms of their own, and the rest share one.
+
     Args:
         path: file to write, .png, .svg or .pdf; None only returns the figure.
 
     Raises:
-        ValueError: another suffix, or more labels than fit a page.
+        ValueError: another suffix.
     """
     check_suffix(path)
     parts = [("all", weights.together())]
-    parts += [(label, part) for label, part in weights.by_label.items() if part.weights]
-    if len(parts) > MOST_PANELS:
-        raise ValueError(f"{len(parts) - 1} labels have the word; at most {MOST_PANELS - 1} are drawn: write .json")
+    there = [(label, part) for label, part in weights.by_label.items() if part.weights]
+    if len(there) >= MOST_PANELS:
+        often = sorted(range(len(there)), key=lambda place: -len(there[place][1].weights))[: MOST_PANELS - 2]
+        rest = {label: part for place, (label, part) in enumerate(there) if place not in often}
+        there = [there[place] for place in sorted(often)]
+        there.append((f"{len(rest)} others", replace(weights, by_label=rest).together()))
+    parts += there
     rows = -(-len(parts) // COLUMNS)
     figure = Figure(figsize=(COLUMNS * PANEL_INCHES[0], rows * PANEL_INCHES[1] + 0.4), dpi=dpi, facecolor="white")
-    heading, *titles = drawable_labels([weights.word, *(f"{label} ({len(part.weights)})" for label, part in parts)])
+    said = [f"{shortened(label, LONGEST_LABEL)} ({len(part.weights)})" for label, part in parts]
+    heading, *titles = drawable_labels([f"{weights.word}: how often with which weight", *said])
     figure.suptitle(heading.text, fontproperties=FontProperties(fname=heading.font_file, size=12), parse_math=False)
     bins = len(parts[0][1].record()["histogram"])
     shares = [[count / len(part.weights) for count in part.record()["histogram"]] for _, part in parts]

@@ -14,10 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hf_attention_zoo.alignment.results.drawings import drawing
+from hf_attention_zoo.alignment.results.joined_words import averaged, joins, labels, summed
 from hf_attention_zoo.alignment.results.records import exact, read_fields, written
+from hf_attention_zoo.tokenization.word_groups import Words, checked_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+FIELDS = ("source_text", "target_text", "source_tokens", "target_tokens", "weights")
+WORD_FIELDS = ("source_words", "target_words")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,9 +35,12 @@ class Alignment:
         weights: (T, S) array of attention weights; kept as float32 and read-only.
         source_text: the sentence as it was given.
         target_text: the translation as plain text.
+        source_words, target_words: the words that the tokens are pieces of, in order, each with how many tokens it
+            takes; None where every token is a word. Pictures and pages show words (`words`).
 
     Raises:
-        ValueError: the weights are no finite matrix of T rows and S columns, or a token is no string.
+        ValueError: the weights are no finite matrix of T rows and S columns, a token is no string, or words take
+            more or fewer tokens than there are.
     """
 
     source_tokens: tuple[str, ...]
@@ -40,6 +48,8 @@ class Alignment:
     weights: np.ndarray
     source_text: str = ""
     target_text: str = ""
+    source_words: Words | None = None
+    target_words: Words | None = None
 
     def __post_init__(self) -> None:
         source, target = _token_tuple(self.source_tokens, "source"), _token_tuple(self.target_tokens, "target")
@@ -60,13 +70,16 @@ class Alignment:
             if not isinstance(getattr(self, name), str):
                 raise ValueError(f"{name} must be a string, got {type(getattr(self, name)).__name__}")
         weights.flags.writeable = False
-        for name, value in (("source_tokens", source), ("target_tokens", target), ("weights", weights)):
+        fields = {"source_tokens": source, "target_tokens": target, "weights": weights}
+        fields["source_words"] = checked_words(self.source_words, source, "source")
+        fields["target_words"] = checked_words(self.target_words, target, "target")
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Alignment):
             return NotImplemented
-        texts = ("source_tokens", "target_tokens", "source_text", "target_text")
+        texts = ("source_tokens", "target_tokens", "source_text", "target_text", "source_words", "target_words")
         return all(getattr(self, name) == getattr(other, name) for name in texts) and np.array_equal(
             self.weights, other.weights
         )
@@ -81,13 +94,27 @@ class Alignment:
         """For each target token the index of the source token with the largest weight (the first of equals)."""
         return [int(row.argmax()) for row in self.weights] if self.source_tokens else []
 
-    def plot(self, path: str | PathLike[str] | None = None, **options: Any) -> "Figure":
+    def words(self) -> "Alignment":
+        """The alignment of words: what a tokenizer cut into pieces is one column, or one row, again.
+
+        Weights are summed over the pieces of a source word and averaged over those of a target word, so rows sum to
+        what they did. An alignment whose tokens are words is returned as it is.
+        """
+        if not (joins(self.source_words) or joins(self.target_words)):
+            return self
+        source = self.source_words or tuple((token, 1) for token in self.source_tokens)
+        target = self.target_words or tuple((token, 1) for token in self.target_tokens)
+        weights = averaged(summed(self.weights, source), target)
+        return Alignment(labels(source), labels(target), weights, self.source_text, self.target_text)
+
+    def plot(self, path: str | PathLike[str] | None = None, *, pieces: bool = False, **options: Any) -> "Figure":
         """Draw the matrix as in figure 3 of Bahdanau et al. (2015): target words down, source words across the top.
 
         White is 1, black is 0. Nothing global in matplotlib is changed and no display is needed.
 
         Args:
             path: file to write; its suffix (.png, .svg or .pdf) chooses the format. Missing folders are made.
+            pieces: draw the tokens as they are, in place of words (`words`).
             options: `title` (a line above the picture), `cell_inches` and `dpi`, see `plot_alignment`.
 
         Returns:
@@ -96,28 +123,21 @@ class Alignment:
         Raises:
             ValueError: another suffix, or nothing to draw.
         """
-        return drawing("plot_alignment")(self, path, **options)
+        return drawing("plot_alignment")(self if pieces else self.words(), path, **options)
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """A self-contained page with the matrix; hovering over a cell shows its two tokens and its weight."""
-        return written(drawing("alignment_page")(self), path)
+    def to_html(self, path: str | PathLike[str] | None = None, *, pieces: bool = False) -> str:
+        """A self-contained page with the matrix of words, or of tokens if `pieces` are wanted."""
+        return written(drawing("alignment_page")(self if pieces else self.words()), path)
 
     def _repr_html_(self) -> str:
-        return drawing("alignment_fragment")(self)
+        return drawing("alignment_fragment")(self.words())
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
-        """A JSON object with the five fields; `from_json` gives back an equal alignment, to the last bit."""
-        text = json.dumps(
-            {
-                "source_text": self.source_text,
-                "target_text": self.target_text,
-                "source_tokens": list(self.source_tokens),
-                "target_tokens": list(self.target_tokens),
-                "weights": [exact(row) for row in self.weights],
-            },
-            ensure_ascii=False,
-        )
-        return written(text, path, end="\n")
+        """A JSON object with the fields, by token; `from_json` gives back an equal alignment, to the last bit."""
+        record = {name: getattr(self, name) for name in FIELDS}
+        record |= {name: getattr(self, name) for name in WORD_FIELDS if getattr(self, name) is not None}
+        record["weights"] = [exact(row) for row in self.weights]
+        return written(json.dumps(record, ensure_ascii=False), path, end="\n")
 
     @classmethod
     def from_json(cls, source: str | PathLike[str]) -> "Alignment":
@@ -127,10 +147,9 @@ class Alignment:
             source: the JSON text itself, or the path of a file that holds it.
 
         Raises:
-            ValueError: the text is no JSON object with the five fields.
+            ValueError: the text is no JSON object with these fields; those of words may be missing.
         """
-        fields = ("source_tokens", "target_tokens", "weights", "source_text", "target_text")
-        return cls(**read_fields(source, fields, "an alignment", "; write it with to_json()"))
+        return cls(**read_fields(source, FIELDS, "an alignment", "; write it with to_json()", WORD_FIELDS))
 
 
 def _token_tuple(tokens: Sequence[str], side: str) -> tuple[str, ...]:

@@ -18,9 +18,11 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from hf_attention_zoo.alignment.results.drawings import drawing
+from hf_attention_zoo.alignment.results.joined_words import joins, labels, summed
 from hf_attention_zoo.alignment.results.label_scores import best_label, scores_of_output
 from hf_attention_zoo.alignment.results.records import exact, read_fields, written
 from hf_attention_zoo.seq2seq.forced_attention import evaluation_mode
+from hf_attention_zoo.tokenization.word_groups import Words, checked_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,6 +41,8 @@ class DocumentAttention:
         sentence_weights: (S), sums to 1; kept as float32 and read-only, as are those of the words.
         scores: label -> probability (a value, for a regression).
         label: the predicted label.
+        whole_words: for each sentence the words that its tokens are pieces of, in order, each with how many it takes;
+            None where every token is a word.
 
     Raises:
         ValueError: weights that do not fit the words or are not finite.
@@ -49,6 +53,7 @@ class DocumentAttention:
     sentence_weights: np.ndarray
     scores: Mapping[str, float]
     label: str
+    whole_words: tuple[Words, ...] | None = None
 
     def __post_init__(self) -> None:
         sentences = tuple(tuple(sentence) for sentence in self.sentences)
@@ -67,12 +72,17 @@ class DocumentAttention:
         for name, value in (("sentences", sentences), ("word_weights", words), ("sentence_weights", of_sentences)):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "scores", dict(self.scores))
+        if self.whole_words is not None:
+            pairs = zip(self.whole_words, sentences, strict=True)
+            checked = tuple(checked_words(joined, tokens, "whole") for joined, tokens in pairs)
+            object.__setattr__(self, "whole_words", checked)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DocumentAttention):
             return NotImplemented
         return (
-            (self.sentences, self.scores, self.label) == (other.sentences, other.scores, other.label)
+            (self.sentences, self.scores, self.label, self.whole_words)
+            == (other.sentences, other.scores, other.label, other.whole_words)
             and np.array_equal(self.sentence_weights, other.sentence_weights)
             and all(map(np.array_equal, self.word_weights, other.word_weights))
         )
@@ -82,6 +92,15 @@ class DocumentAttention:
     def __repr__(self) -> str:
         words = sum(map(len, self.sentences))
         return f"DocumentAttention({self.label!r}, {len(self.sentences)} sentences, {words} words)"
+
+    def words(self) -> "DocumentAttention":
+        """The document in words: the weights of the pieces of a word are summed."""
+        if self.whole_words is None or not any(map(joins, self.whole_words)):
+            return self
+        weights = tuple(map(summed, self.word_weights, self.whole_words))
+        return DocumentAttention(
+            tuple(map(labels, self.whole_words)), weights, self.sentence_weights, self.scores, self.label
+        )
 
     def word_strengths(self) -> list[np.ndarray]:
         """sqrt(p_s) p_w of each word, sentence by sentence: what the blue of the picture shows."""
@@ -98,24 +117,25 @@ class DocumentAttention:
         ]
         return sorted(shares, key=lambda entry: -entry[1])[:count]
 
-    def plot(self, path: str | PathLike[str] | None = None, **options: Any) -> "Figure":
+    def plot(self, path: str | PathLike[str] | None = None, *, pieces: bool = False, **options: Any) -> "Figure":
         """Draw the document as in figures 5 and 6 of Yang et al.; the darkest red and blue are the largest weights.
 
         Args:
             path: file to write, .png, .svg or .pdf. Missing folders are made.
+            pieces: draw the tokens as they are, in place of words (`words`).
             options: `title`, `width_inches`, `font_size` and `dpi`, see `plot_document`.
 
         Raises:
             ValueError: another suffix, or a document without words.
         """
-        return drawing("plot_document")(self, path, **options)
+        return drawing("plot_document")(self if pieces else self.words(), path, **options)
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """A self-contained page; hovering over a word or a sentence's mark shows its weight."""
-        return written(drawing("document_page")(self), path)
+    def to_html(self, path: str | PathLike[str] | None = None, *, pieces: bool = False) -> str:
+        """A self-contained page of words, or of tokens if `pieces` are wanted, with the weight of each."""
+        return written(drawing("document_page")(self if pieces else self.words()), path)
 
     def _repr_html_(self) -> str:
-        return drawing("document_fragment")(self)
+        return drawing("document_fragment")(self.words())
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """A JSON object with the five fields; `from_json` gives back an equal one, to the last bit."""
@@ -126,6 +146,8 @@ class DocumentAttention:
             "sentence_weights": exact(self.sentence_weights),
             "word_weights": [exact(weights) for weights in self.word_weights],
         }
+        if self.whole_words is not None:
+            record["whole_words"] = self.whole_words
         return written(json.dumps(record, ensure_ascii=False), path, end="\n")
 
     @classmethod
@@ -135,7 +157,7 @@ class DocumentAttention:
         Raises:
             ValueError: the text is no JSON object with the five fields.
         """
-        record = read_fields(source, FIELDS, "a document's attention")
+        record = read_fields(source, FIELDS, "a document's attention", optional=("whole_words",))
         return cls(**record)
 
 
@@ -176,7 +198,8 @@ def align_documents(
             words, sentences = (weights.float().cpu().numpy() for weights in read.attentions)
             scores = scores_of_output(model, read, len(batch))
             for row, document in enumerate(batch):
-                written = tokenizer.surface(document, **limits)
+                read_as = tokenizer.surface_with_words(document, **limits)
+                written = [tokens for tokens, _ in read_as]
                 found.append(
                     DocumentAttention(
                         sentences=tuple(map(tuple, written)),
@@ -184,6 +207,7 @@ def align_documents(
                         sentence_weights=sentences[row, : len(written)],
                         scores=scores[row],
                         label=best_label(scores[row]),
+                        whole_words=tuple(joined for _, joined in read_as),
                     )
                 )
     return found

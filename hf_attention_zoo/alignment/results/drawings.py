@@ -26,6 +26,8 @@ DRAWINGS = {
     "plot_clusters": "cluster_plot",
     "plot_word_weights": "word_weights_plot",
     "lineage_page": "lineage_html",
+    "lineage_fragment": "lineage_html",
+    "figure_png": "figures",
 }
 
 

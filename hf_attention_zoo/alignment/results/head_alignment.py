@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hf_attention_zoo.alignment.results.aligned import Alignment
+from hf_attention_zoo.alignment.results.aligned import WORD_FIELDS, Alignment
 from hf_attention_zoo.alignment.results.drawings import drawing
+from hf_attention_zoo.alignment.results.joined_words import averaged, joins, labels, summed
 from hf_attention_zoo.alignment.results.records import exact, json_text, written
+from hf_attention_zoo.tokenization.word_groups import Words, checked_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,8 +34,9 @@ class HeadAlignment:
         weights: (h, T, S); kept as float32 and read-only.
         heads: the number of each head in its layer; 0, 1, ... if not given.
         kind: "cross", "encoder" or "decoder".
-        layer: the layer, as it was asked for.
+        layer: the number of the layer, counted from 0 as heads are, or "mean".
         source_text, target_text: the sentence as it was given, and the translation.
+        source_words, target_words: the words that the tokens are pieces of, as an `Alignment` has them.
 
     Raises:
         ValueError: sizes that do not fit, or weights that are not finite.
@@ -44,9 +47,11 @@ class HeadAlignment:
     weights: np.ndarray
     heads: tuple[int, ...] | None = None
     kind: str = "cross"
-    layer: int | str = -1
+    layer: int | str = 0
     source_text: str = ""
     target_text: str = ""
+    source_words: Words | None = None
+    target_words: Words | None = None
 
     def __post_init__(self) -> None:
         weights = np.array(self.weights, dtype=np.float32)
@@ -63,6 +68,8 @@ class HeadAlignment:
             raise ValueError(f"{len(heads)} head numbers for the weights of {len(weights)} heads")
         weights.flags.writeable = False
         fields = {"source_tokens": source, "target_tokens": target, "weights": weights, "heads": heads}
+        fields["source_words"] = checked_words(self.source_words, source, "source")
+        fields["target_words"] = checked_words(self.target_words, target, "target")
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
@@ -87,7 +94,18 @@ class HeadAlignment:
         return self._matrix(self.weights.mean(0))
 
     def _matrix(self, weights: np.ndarray) -> Alignment:
-        return Alignment(self.source_tokens, self.target_tokens, weights, self.source_text, self.target_text)
+        words = (self.source_words, self.target_words)
+        return Alignment(self.source_tokens, self.target_tokens, weights, self.source_text, self.target_text, *words)
+
+    def words(self) -> HeadAlignment:
+        """The heads between words: weights summed over the pieces of a source word, averaged over a target word's."""
+        if not (joins(self.source_words) or joins(self.target_words)):
+            return self
+        source = self.source_words or tuple((token, 1) for token in self.source_tokens)
+        target = self.target_words or tuple((token, 1) for token in self.target_tokens)
+        weights = averaged(summed(self.weights, source), target, axis=1)
+        texts = (self.source_text, self.target_text)
+        return HeadAlignment(labels(source), labels(target), weights, self.heads, self.kind, self.layer, *texts)
 
     def rows_of(self, token: int | str | Iterable[int | str] | None) -> list[int]:
         """Places of the attending tokens that are asked for: by place, by the word itself, several, or all.
@@ -114,26 +132,29 @@ class HeadAlignment:
         path: str | PathLike[str] | None = None,
         *,
         token: int | str | Iterable[int | str] | None = None,
+        pieces: bool = False,
         **options: Any,
     ) -> Figure:
         """Draw two columns of tokens joined by lines, one colour a head, the darker the larger the weight.
 
         Args:
             path: file to write, .png, .svg or .pdf; None only returns the figure.
-            token: attending tokens to draw lines from, by place or by text; all if not given.
+            token: attending words to draw lines from, by place or by text; all if not given.
+            pieces: draw the tokens as they are, in place of words (`words`); `token` names one of them then.
             options: `title`, `least_weight` (lines below it are left out), `dpi`; see `plot_columns`.
 
         Raises:
             ValueError: another suffix, no such token, or nothing to draw.
         """
-        return drawing("plot_columns")(self, path, rows=self.rows_of(token), **options)
+        shown = self if pieces else self.words()
+        return drawing("plot_columns")(shown, path, rows=shown.rows_of(token), **options)
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """A self-contained page with the same picture; hovering over a line shows its head, tokens and weight."""
-        return written(drawing("columns_page")(self), path)
+    def to_html(self, path: str | PathLike[str] | None = None, *, pieces: bool = False) -> str:
+        """A self-contained page with the heads over words, or over tokens if `pieces` are wanted."""
+        return written(drawing("columns_page")(self if pieces else self.words()), path)
 
     def _repr_html_(self) -> str:
-        return drawing("columns_fragment")(self)
+        return drawing("columns_fragment")(self.words())
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """A JSON object with all fields; `from_json` gives back equal weights, to the last bit."""
@@ -141,6 +162,7 @@ class HeadAlignment:
             name: getattr(self, name)
             for name in ("kind", "layer", "source_text", "target_text", "source_tokens", "target_tokens", "heads")
         }
+        record |= {name: getattr(self, name) for name in WORD_FIELDS if getattr(self, name) is not None}
         record["weights"] = [[exact(row) for row in matrix] for matrix in self.weights]
         return written(json.dumps(record, ensure_ascii=False), path, end="\n")
 

@@ -7,7 +7,8 @@ Shapes: R hops, S tokens of a text. Padding is left out.
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,11 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from hf_attention_zoo.alignment.results.drawings import drawing
 from hf_attention_zoo.alignment.results.given_texts import Pair, as_pair, given_texts
+from hf_attention_zoo.alignment.results.joined_words import joins, summed
 from hf_attention_zoo.alignment.results.label_scores import best_label, scores_of_output
 from hf_attention_zoo.alignment.results.records import exact, json_text, written
 from hf_attention_zoo.seq2seq.forced_attention import evaluation_mode
+from hf_attention_zoo.tokenization.word_groups import word_groups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,6 +73,16 @@ class AttendedText:
     def __repr__(self) -> str:
         return f"AttendedText({self.text!r:.60}, {self.weights.shape[0]} hops, {len(self.spans)} tokens)"
 
+    def words(self) -> "AttendedText":
+        """The same with words in place of their pieces, whose weights are summed."""
+        words = word_groups(self.text, self.spans, [False] * len(self.spans), self.tokens)
+        if not joins(words):
+            return self
+        ends = list(accumulate(count for _, count in words))
+        pairs = zip([0, *ends[:-1]], ends, strict=True)
+        spans = tuple((self.spans[first][0], self.spans[last - 1][1]) for first, last in pairs)
+        return AttendedText(self.text, spans, summed(self.weights, words))
+
     @property
     def tokens(self) -> tuple[str, ...]:
         """The S tokens as they are written; a bare space as `␣`."""
@@ -104,6 +117,10 @@ class HopAttention:
     def __repr__(self) -> str:
         return f"HopAttention({self.label!r}, {', '.join(map(repr, self.texts))})"
 
+    def words(self) -> "HopAttention":
+        """The same with words in place of their pieces, whose weights are summed."""
+        return replace(self, texts=tuple(one.words() for one in self.texts))
+
     @property
     def tokens(self) -> tuple[str, ...]:
         """Tokens of the first text."""
@@ -119,24 +136,25 @@ class HopAttention:
         """Summed weights of the first text, (S)."""
         return self.texts[0].summed
 
-    def plot(self, path: str | PathLike[str] | None = None, **options: Any) -> "Figure":
+    def plot(self, path: str | PathLike[str] | None = None, *, pieces: bool = False, **options: Any) -> "Figure":
         """Draw the summed weights as coloured text and below it the weights of every hop as a heat map.
 
         Args:
             path: file to write, .png, .svg or .pdf. Missing folders are made.
+            pieces: draw the tokens as they are, in place of words (`words`).
             options: `hops` (False for the text alone), `title`, `width_inches`, `font_size`, `dpi`, see `plot_hops`.
 
         Raises:
             ValueError: another suffix, or no text with a token.
         """
-        return drawing("plot_hops")(self, path, **options)
+        return drawing("plot_hops")(self if pieces else self.words(), path, **options)
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """A self-contained page: the text coloured by the summed weights, and once more for every hop."""
-        return written(drawing("hops_page")(self), path)
+    def to_html(self, path: str | PathLike[str] | None = None, *, pieces: bool = False) -> str:
+        """A self-contained page: words (or tokens, if `pieces` are wanted) coloured by all hops, and by each."""
+        return written(drawing("hops_page")(self if pieces else self.words()), path)
 
     def _repr_html_(self) -> str:
-        return drawing("hops_fragment")(self)
+        return drawing("hops_fragment")(self.words())
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """A JSON object; `from_json` gives back an equal one, to the last bit."""

@@ -18,6 +18,7 @@ import torch
 from hf_attention_zoo.alignment.results.aligned import Alignment
 from hf_attention_zoo.alignment.results.drawings import drawing
 from hf_attention_zoo.alignment.results.head_alignment import HeadAlignment
+from hf_attention_zoo.alignment.results.joined_words import labels
 from hf_attention_zoo.alignment.results.records import written
 from hf_attention_zoo.alignment.results.sentence_projection import sentence_vectors
 from hf_attention_zoo.alignment.results.seq2seq_alignment import align_seq2seq, up_to_end
@@ -30,6 +31,8 @@ from hf_attention_zoo.seq2seq.source_text import (
     pad_sources,
     readable_target_tokens,
     readable_tokens,
+    source_words,
+    target_words,
 )
 from hf_attention_zoo.seq2seq.translating import with_length_limit
 
@@ -42,7 +45,8 @@ class LineageStop:
 
     Attributes:
         row: its architecture.
-        source_tokens, target_tokens: S tokens read and T tokens written, the end symbol included.
+        source_tokens, target_tokens: S words read and T words written, the end symbol included; the tokens
+            themselves where pieces were asked for.
         translation: the text written.
         vector: (D) all that the decoder knew of the source, for models without attention.
         layers: the heads of each kind and layer, for models with attention.
@@ -72,13 +76,17 @@ class Lineage:
         """
         return written(drawing("lineage_page")(self, language=language), path)
 
+    def _repr_html_(self) -> str:
+        return drawing("lineage_fragment")(self)
 
-def follow(text: str, folders: Iterable[str | PathLike[str]]) -> Lineage:
+
+def follow(text: str, folders: Iterable[str | PathLike[str]], *, pieces: bool = False) -> Lineage:
     """One sentence through the translators in some folders.
 
     Args:
         text: the sentence.
         folders: of saved translators with their tokenizers; they are read in the order of their papers.
+        pieces: show tokens as they are, in place of the words that they are pieces of.
 
     Raises:
         ValueError: a folder that holds no translator, or no text.
@@ -95,7 +103,7 @@ def follow(text: str, folders: Iterable[str | PathLike[str]]) -> Lineage:
     for folder in named:
         model, tokenizer = load_checkpoint(folder)
         row = get_architecture(model.config.model_type)
-        made = _from_one_vector(model, tokenizer, text) if row.aligner is None else _attending(model, tokenizer, text)
+        made = (_from_one_vector if row.aligner is None else _attending)(model, tokenizer, text, pieces)
         stops.append(LineageStop(row, **made))
     return Lineage(text, tuple(sorted(stops, key=lambda stop: _place(stop.row))))
 
@@ -122,26 +130,30 @@ def _place(row: Architecture) -> int:
 
 
 @torch.no_grad()
-def _from_one_vector(model: Any, tokenizer: Any, text: str) -> dict[str, Any]:
+def _from_one_vector(model: Any, tokenizer: Any, text: str, pieces: bool) -> dict[str, Any]:
     sentences = encode_sources(model, tokenizer, [text])
     with evaluation_mode(model):
         inputs = pad_sources(tokenizer, sentences, model.device)
         sequence = model.generate(**inputs, **with_length_limit(model, {}))[0]
     ids = up_to_end(model, sequence[1:].tolist())
+    read, wrote = labels(source_words(tokenizer, sentences[0])), labels(target_words(tokenizer, ids))
+    if pieces:
+        read, wrote = tuple(readable_tokens(tokenizer, sentences[0])), tuple(readable_target_tokens(tokenizer, ids))
     return {
-        "source_tokens": tuple(readable_tokens(tokenizer, sentences[0])),
-        "target_tokens": tuple(readable_target_tokens(tokenizer, ids)),
+        "source_tokens": read,
+        "target_tokens": wrote,
         "translation": tokenizer.decode(ids, skip_special_tokens=True),
         "vector": sentence_vectors(model, tokenizer, [text])[0].numpy(),
     }
 
 
-def _attending(model: Any, tokenizer: Any, text: str) -> dict[str, Any]:
+def _attending(model: Any, tokenizer: Any, text: str, pieces: bool) -> dict[str, Any]:
     beams = model.generation_config.num_beams or 1
     heads = getattr(model.config, "num_attention_heads", 1)
 
     def look(**where: Any) -> Any:
-        return align_seq2seq(model, tokenizer, [text], num_beams=beams, **where)[0]
+        (found,) = align_seq2seq(model, tokenizer, [text], num_beams=beams, **where)
+        return found if pieces else found.words()
 
     if heads == 1:
         alignment = look()

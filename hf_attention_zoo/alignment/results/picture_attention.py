@@ -17,12 +17,14 @@ from PIL import Image
 from transformers import PreTrainedModel
 
 from hf_attention_zoo.alignment.results.drawings import drawing
+from hf_attention_zoo.alignment.results.joined_words import averaged, joins, labels
 from hf_attention_zoo.alignment.results.picture_upsampling import SMOOTHING, upsample
 from hf_attention_zoo.alignment.results.records import exact, read_fields, written
 from hf_attention_zoo.images.given_regions import given_regions
 from hf_attention_zoo.images.opening import open_picture
 from hf_attention_zoo.seq2seq.forced_attention import evaluation_mode
 from hf_attention_zoo.tokenization.surfaces import readable_token
+from hf_attention_zoo.tokenization.word_groups import Words, checked_words, decoded_spans, word_groups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,6 +42,8 @@ class PictureAttention:
         gates: (T), how much of the context the gating scalar let through; None for a model without one.
         picture: (H, W, 3) bytes, as the encoder saw it.
         caption: the caption as plain text.
+        whole_words: the words that the tokens are pieces of, in order, each with how many it takes; None where every
+            token is a word.
 
     Raises:
         ValueError: what does not fit together or is not finite.
@@ -50,6 +54,7 @@ class PictureAttention:
     gates: np.ndarray | None
     picture: np.ndarray
     caption: str = ""
+    whole_words: Words | None = None
 
     def __post_init__(self) -> None:
         tokens, weights = tuple(self.tokens), np.array(self.weights, dtype=np.float32)
@@ -70,13 +75,14 @@ class PictureAttention:
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "whole_words", checked_words(self.whole_words, tokens, "whole"))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PictureAttention):
             return NotImplemented
         same_gates = (self.gates is None) == (other.gates is None)
         return (
-            (self.tokens, self.caption) == (other.tokens, other.caption)
+            (self.tokens, self.caption, self.whole_words) == (other.tokens, other.caption, other.whole_words)
             and same_gates
             and (self.gates is None or np.array_equal(self.gates, other.gates))
             and np.array_equal(self.weights, other.weights)
@@ -89,6 +95,14 @@ class PictureAttention:
         count, rows, columns = self.weights.shape
         return f"PictureAttention({self.caption!r}, {count} tokens over {rows} x {columns} regions)"
 
+    def words(self) -> "PictureAttention":
+        """The caption in words: weights and gates are averaged over the pieces of a word."""
+        words = self.whole_words
+        if words is None or not joins(words):
+            return self
+        gates = None if self.gates is None else averaged(self.gates, words)
+        return PictureAttention(labels(words), averaged(self.weights, words), gates, self.picture, self.caption)
+
     def maps(self, smoothing: float = SMOOTHING) -> np.ndarray:
         """The weights over the picture's pixels, (T, H, W); see `upsample`."""
         return upsample(self.weights, *self.picture.shape[:2], smoothing)
@@ -98,24 +112,25 @@ class PictureAttention:
         columns = self.weights.shape[2]
         return [divmod(int(grid.argmax()), columns) for grid in self.weights]
 
-    def plot(self, path: str | PathLike[str] | None = None, **options: Any) -> "Figure":
+    def plot(self, path: str | PathLike[str] | None = None, *, pieces: bool = False, **options: Any) -> "Figure":
         """Draw the picture, then one panel per token: bright where it looked, the gate's value beside the token.
 
         Args:
             path: file to write, .png, .svg or .pdf. Missing folders are made.
+            pieces: a panel for each token as it is, in place of words (`words`).
             options: `title`, `columns`, `smoothing`, `opacity`, `panel_inches` and `dpi`, see `plot_picture`.
 
         Raises:
             ValueError: another suffix, or a caption without tokens.
         """
-        return drawing("plot_picture")(self, path, **options)
+        return drawing("plot_picture")(self if pieces else self.words(), path, **options)
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """A self-contained page with the same panels; hovering over a region shows its weight."""
-        return written(drawing("picture_page")(self), path)
+    def to_html(self, path: str | PathLike[str] | None = None, *, pieces: bool = False) -> str:
+        """A self-contained page with a panel for each word, or for each token if `pieces` are wanted."""
+        return written(drawing("picture_page")(self if pieces else self.words()), path)
 
     def _repr_html_(self) -> str:
-        return drawing("picture_fragment")(self)
+        return drawing("picture_fragment")(self.words())
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """A JSON object with the five fields, the picture as PNG; `from_json` gives back an equal one."""
@@ -126,6 +141,8 @@ class PictureAttention:
             "gates": None if self.gates is None else exact(self.gates),
             "picture": png_text(self.picture),
         }
+        if self.whole_words is not None:
+            record["whole_words"] = self.whole_words
         return written(json.dumps(record, ensure_ascii=False), path, end="\n")
 
     @classmethod
@@ -135,7 +152,7 @@ class PictureAttention:
         Raises:
             ValueError: the text is no JSON object with the five fields.
         """
-        record = read_fields(source, FIELDS, "a picture's attention")
+        record = read_fields(source, FIELDS, "a picture's attention", optional=("whole_words",))
         picture = np.asarray(open_picture(base64.b64decode(record["picture"])))
         return cls(**{**record, "picture": picture})
 
@@ -260,6 +277,7 @@ def _align_batch(
                 gates=None if gates is None else gates[row, : len(ids)],
                 picture=np.asarray(processor.image_processor.fitted(picture)),
                 caption=tokenizer.decode(ids, skip_special_tokens=True),
+                whole_words=word_groups(*decoded_spans(tokenizer, ids), tokens),
             )
         )
     return made

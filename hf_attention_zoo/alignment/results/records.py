@@ -27,12 +27,15 @@ def json_text(source: str | PathLike[str]) -> str:
     return source if is_text else Path(source).read_text(encoding="utf-8")
 
 
-def read_fields(source: str | PathLike[str], fields: Sequence[str], what: str, advice: str = "") -> dict[str, Any]:
+def read_fields(
+    source: str | PathLike[str], fields: Sequence[str], what: str, advice: str = "", optional: Sequence[str] = ()
+) -> dict[str, Any]:
     """The fields of a JSON object, given as its text or as the path of a file that holds it.
 
     Args:
         what: what the object holds, for messages.
         advice: what messages about missing fields end with.
+        optional: fields that are read where they are there.
 
     Raises:
         ValueError: the text is no JSON object with these fields.
@@ -44,7 +47,7 @@ def read_fields(source: str | PathLike[str], fields: Sequence[str], what: str, a
     missing = [name for name in fields if not isinstance(record, dict) or name not in record]
     if missing:
         raise ValueError(f"not the JSON of {what}: {', '.join(missing)} missing{advice}")
-    return {name: record[name] for name in fields}
+    return {name: record[name] for name in (*fields, *(extra for extra in optional if extra in record))}
 
 
 def exact(weights: Iterable[np.float32]) -> list[float]:

@@ -38,6 +38,9 @@ class SentenceProjection:
         """The picture, see `plot_sentences`."""
         return drawing("plot_sentences")(self, path, title=title, dpi=dpi)
 
+    def _repr_png_(self) -> bytes:
+        return drawing("figure_png")(self.plot())
+
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """Texts, coordinates and explained shares; also written to `path` if given."""
         rows = [{"text": text, "x": x, "y": y} for text, (x, y) in zip(self.texts, self.points.tolist(), strict=True)]

@@ -14,7 +14,14 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from hf_attention_zoo.alignment.results.aligned import Alignment
 from hf_attention_zoo.alignment.results.head_alignment import HeadAlignment, check_heads
-from hf_attention_zoo.seq2seq.forced_attention import ALL_HEADS, HEAD_MEAN, attention_weights, evaluation_mode
+from hf_attention_zoo.seq2seq.forced_attention import (
+    ALL_HEADS,
+    HEAD_MEAN,
+    attention_layers,
+    chosen_weights,
+    evaluation_mode,
+    numbered,
+)
 from hf_attention_zoo.seq2seq.source_text import (
     SourceSentence,
     checked_texts,
@@ -22,6 +29,8 @@ from hf_attention_zoo.seq2seq.source_text import (
     pad_sources,
     readable_target_tokens,
     readable_tokens,
+    source_words,
+    target_words,
 )
 from hf_attention_zoo.seq2seq.translating import batches_by_length, check_generate_kwargs, with_length_limit
 
@@ -99,7 +108,8 @@ def align_seq2seq(
                 rows = _target_ids(tokenizer, [wanted[index] for index in indices])
                 sequences = _with_start_token(model, tokenizer, rows)
             read = sequences[:, : sequences.shape[1] - 1 + shift]
-            weights = attention_weights(model, inputs, read, kind=kind, layer=layer, head=head).cpu()
+            layers = attention_layers(model, inputs, read, kind)
+            weights = chosen_weights(layers, layer, head).cpu()
             real = inputs["attention_mask"].bool().cpu()
             for place, index in enumerate(indices):
                 attending = real[place] if kind == "encoder" else _steps(model, rows[place], shift)
@@ -109,8 +119,9 @@ def align_seq2seq(
                 start = int(sequences[place, 0])
                 made = _alignment(tokenizer, batch[place], rows[place], matrix, target_text, kind, start)
                 if matrix.ndim == 3:
-                    numbers = None if head == ALL_HEADS else tuple(head)
-                    made = HeadAlignment(**made, heads=numbers, kind=kind, layer=layer)
+                    count = layers[0].shape[1]
+                    numbers = None if head == ALL_HEADS else tuple(numbered(one, count) for one in head)
+                    made = HeadAlignment(**made, heads=numbers, kind=kind, layer=numbered(layer, len(layers)))
                 alignments[index] = made if isinstance(made, HeadAlignment) else Alignment(**made)
     return [alignment for alignment in alignments if alignment is not None]
 
@@ -131,9 +142,15 @@ def _alignment(
     written = tuple(readable_target_tokens(tokenizer, target_ids))
     before = (*readable_target_tokens(tokenizer, [start]), *written[:-1])  # what had been written before each token
     rows, columns = {"cross": (written, read), "encoder": (read, read), "decoder": (written, before)}[kind]
+    read_words, written_words = source_words(tokenizer, sentence), target_words(tokenizer, target_ids)
+    before_words = target_words(tokenizer, [start, *target_ids[:-1]])
+    words = {"cross": (written_words, read_words), "encoder": (read_words, read_words)}
+    row_words, column_words = words.get(kind, (written_words, before_words))
     return {
         "source_tokens": columns,
         "target_tokens": rows,
+        "source_words": column_words,
+        "target_words": row_words,
         "weights": weights.numpy(),
         "source_text": sentence.text,
         "target_text": target_text,

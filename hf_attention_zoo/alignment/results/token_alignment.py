@@ -21,7 +21,9 @@ from hf_attention_zoo.seq2seq.forced_attention import (
     HEAD_MEAN,
     chosen_weights,
     evaluation_mode,
+    numbered,
 )
+from hf_attention_zoo.tokenization.word_groups import decoded_spans, word_groups
 
 WORD_END = "</w>"
 
@@ -86,19 +88,25 @@ def align_tokens(
             for place, pair in enumerate(batch):
                 kept = real[place]
                 tokens = tuple(readable_piece(t) for t in tokenizer.convert_ids_to_tokens(rows[place]["input_ids"]))
+                words = word_groups(*decoded_spans(tokenizer, rows[place]["input_ids"]), tokens)
                 fields = {
                     "source_tokens": tokens,
                     "target_tokens": tokens,
                     "weights": weights[place][..., kept, :][..., kept].numpy(),
                     "source_text": " ".join(given_texts(pair)),
                     "target_text": said[place],
+                    "source_words": words,
+                    "target_words": words,
                 }
                 if weights.ndim == 3:
                     found.append(Alignment(**fields))
                 else:
-                    numbers = None if head == ALL_HEADS else tuple(head)
+                    count = read.attentions[0].shape[1]
+                    numbers = None if head == ALL_HEADS else tuple(numbered(one, count) for one in head)
                     kind = "decoder" if model.can_generate() else "encoder"
-                    found.append(HeadAlignment(**fields, heads=numbers, kind=kind, layer=layer))
+                    found.append(
+                        HeadAlignment(**fields, heads=numbers, kind=kind, layer=numbered(layer, len(read.attentions)))
+                    )
     return found
 
 

@@ -121,6 +121,9 @@ class WordWeights:
         """Draw one histogram for all labels and one for each, as figures 3 and 4 of the paper; returns the figure."""
         return drawing("plot_word_weights")(self, path, **options)
 
+    def _repr_png_(self) -> bytes:
+        return drawing("figure_png")(self.plot())
+
     def table(self) -> str:
         """The counts and means as lines of text."""
         head = (

@@ -153,13 +153,13 @@
       const heads = [...new Set(chosen().map((map) => String(map.head)))];
       if (layers.length > 1) {
         state.layer = state.layer ?? layers[layers.length - 1];
-        const [label, select] = choice("layer", layers.map((one) => [one, String(Number(one) + 1)]),
+        const [label, select] = choice("layer", layers.map((one) => [one, one === "mean" ? say("mean") : one]),
           (one) => { state.layer = one; draw(); });
         select.value = state.layer;
         bar.append(label);
       }
       if (heads.length > 1) {
-        const [label, select] = choice("head", [["mean", say("mean")], ...heads.map((one) => [one, String(Number(one) + 1)])],
+        const [label, select] = choice("head", [["mean", say("mean")], ...heads.map((one) => [one, one])],
           (one) => { state.head = one; draw(); });
         select.value = state.head;
         bar.append(label);
