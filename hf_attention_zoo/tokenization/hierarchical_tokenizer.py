@@ -18,7 +18,6 @@ from hf_attention_zoo.tokenization.document_grids import Ids, as_lists, depth, g
 from hf_attention_zoo.tokenization.own_backend import OwnBackend
 from hf_attention_zoo.tokenization.surfaces import readable_token, spans_without_marks
 from hf_attention_zoo.tokenization.text_vocabulary import TEXT_SPECIAL_TOKENS, train_text_vocabulary
-from hf_attention_zoo.tokenization.word_groups import Words, word_groups
 
 logger = logging.getLogger(__name__)
 
@@ -147,8 +146,10 @@ class HierarchicalTokenizer(OwnBackend):
         """
         return [tokens for tokens, _ in self.surface_with_words(document, **limits)]
 
-    def surface_with_words(self, document: Document, **limits: Any) -> list[tuple[list[str], Words]]:
-        """`surface`, and beside each sentence's tokens the words that they are pieces of."""
+    def surface_with_words(self, document: Document, **limits: Any) -> list[tuple[list[str], Any]]:
+        """`surface`, and beside each sentence's tokens their words, as `word_groups` gives them."""
+        from hf_attention_zoo.tokenization.word_groups import word_groups
+
         written = []
         (encoded,) = self._encode_documents([document], self.split_special_tokens, **limits)
         for sentence, encoding in encoded:
