@@ -52,7 +52,7 @@ def chosen_data(folder: str | Path, given: dict[str, Any]) -> ChosenData:
     trained = {name: value for name, value in recorded_arguments(folder).items() if name in known}
     wanted = {name: value for name, value in given.items() if value is not None}
     named = wanted.get("dataset")
-    if named is not None and not _same_place(named, trained.get("dataset")):
+    if named is not None and not same_place(named, trained.get("dataset")):
         return ChosenData(DataArguments(**wanted))
     arguments = DataArguments(**{**trained, **wanted})
     if arguments.dataset is None and arguments.train_file is None:
@@ -60,5 +60,6 @@ def chosen_data(folder: str | Path, given: dict[str, Any]) -> ChosenData:
     return ChosenData(arguments, read_json(Path(folder) / FACTS_FILE).get("parted"))
 
 
-def _same_place(one: str, other: str | None) -> bool:
+def same_place(one: str, other: str | None) -> bool:
+    """Whether two names of data are those of the same file or folder."""
     return other is not None and (one == other or Path(one).expanduser().resolve() == Path(other).resolve())

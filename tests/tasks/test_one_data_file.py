@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import run_kinds
 from datasets import Dataset
 from PIL import Image
 
 from hf_attention_zoo.cli.command import main
-from hf_attention_zoo.data.parting import parted
+from hf_attention_zoo.data.parting import HeldOut, digest_of, parted
+from hf_attention_zoo.tasks.running_text.rows import DocumentSource
 
 QUICK = ["--max_steps", "2", "--eval_strategy", "steps", "--eval_steps", "2", "--save_strategy", "no"]
 QUICK += ["--load_best_model_at_end", "False"]
@@ -119,6 +121,70 @@ def test_parts_do_not_depend_on_the_order_and_keep_like_inputs_together() -> Non
     }
     with pytest.raises(ValueError, match="rows has 2 different inputs, too few to be parted"):
         parted(Dataset.from_list([*rows[:2], rows[40]]), "rows")
+
+
+def test_a_stream_is_parted_as_rows_are_and_little_of_it_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    for most, count in ((2000, 100), (5, 400), (5, 50)):
+        monkeypatch.setattr("hf_attention_zoo.data.parting.MOST", most)
+        rows = [f"text {number * number % count}" for number in range(2 * count)]
+        wanted = parted(Dataset.from_dict({"text": rows}), "rows")
+        found = HeldOut.of(iter(rows))
+        assert found.sizes == {split: len(part) for split, part in wanted.items()}
+        for split, part in wanted.items():
+            assert [row for row in rows if found.split_of(row) == split] == part["text"]
+        assert len(found.test) <= most and min(map(digest_of, rows)) in found.test
+    assert HeldOut.of(["one", "two", "one"]) is None
+
+
+@pytest.mark.parametrize(("kind", "named"), [("bert", "--dataset"), ("elmo", "--train_file"), ("gpt", "--dataset")])
+def test_one_file_of_running_text_is_parted_too_and_remembered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, named: str
+) -> None:
+    path = tmp_path / "mine.txt"
+    documents = ["\n".join(f"{text(n + k)} ." for k in range(4)) for n in range(30)]
+    path.write_text("\n\n".join(documents), encoding="utf-8")
+    run = tmp_path / "run"
+    argv = ["pretrain", run_kinds.KINDS[kind].architecture, named, str(path), "--output_dir", str(run)]
+    argv += [*run_kinds.COMMON, *run_kinds.KINDS[kind].flags, "--max_steps", "1", "--eval_strategy", "epoch"]
+    assert main(argv) == 0
+    assert "parted by a fixed rule: 24 for train, 3 for validation, 3 for test" in capsys.readouterr().out
+    facts = json.loads((run / "training.json").read_text(encoding="utf-8"))
+    assert facts["parted"] == {"train": 24, "validation": 3, "test": 3} and facts["training_documents"] == 24
+    assert main(["evaluate", str(run)]) == 0
+    metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
+    assert (metrics["dataset"]["split"], metrics["dataset"]["rows"]) == ("test", 3) and metrics["baselines"]
+    parts = [list(DocumentSource(path, part=part)) for part in ("train", "validation", "test")]
+    assert [len(part) for part in parts] == [24, 3, 3]
+    assert sorted(document for part in parts for document in part) == sorted(DocumentSource(path))
+    assert main(["evaluate", str(run), "--dataset", str(path), "--no_baselines"]) == 0
+    path.write_text("\n\n".join(documents[:29]), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["evaluate", str(run)]) == 2
+    assert "has 29 documents, but 30 when the model was trained" in capsys.readouterr().err
+
+
+def test_files_of_running_text_are_remembered_and_too_little_of_it_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = []
+    for split, count in (("train", 9), ("validation", 3), ("test", 4)):
+        path = tmp_path / f"{split[:2]}.txt"
+        path.write_text("\n\n".join(f"{text(n)} .\n{text(n + 1)} ." for n in range(count)), encoding="utf-8")
+        named += [f"--{split}_file", str(path)]
+    flags = [*run_kinds.COMMON, *run_kinds.KINDS["gpt"].flags, "--max_steps", "1", "--eval_strategy", "epoch"]
+    run = tmp_path / "run"
+    assert main(["pretrain", "gpt2018", *named, "--output_dir", str(run), *flags]) == 0
+    for split, count in (("test", 4), ("validation", 3)):
+        assert main(["evaluate", str(run), "--split", split]) == 0
+        assert json.loads((run / "metrics.json").read_text())["dataset"]["rows"] == count
+    facts = json.loads((run / "training.json").read_text())
+    del facts["places"]["test_file"]
+    (run / "training.json").write_text(json.dumps(facts))
+    assert main(["evaluate", str(run)]) == 2
+    assert "the training named no test text, only files for: train, validation" in capsys.readouterr().err
+    (tmp_path / "tr.txt").write_text("one document\nand no more\n")
+    assert main(["pretrain", "gpt2018", *named[:2], "--output_dir", str(tmp_path / "no"), *flags]) == 2
+    assert "fewer than three different documents" in capsys.readouterr().err and not (tmp_path / "no").exists()
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

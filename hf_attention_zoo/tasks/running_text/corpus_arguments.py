@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hf_attention_zoo.tasks.running_text.rows import BLANK_LINE, WHOLE_FILE, DocumentSource
 
@@ -24,6 +24,7 @@ class CorpusArguments:
         default=None, metadata={"help": "Training text in place of --dataset: .txt, JSON lines, CSV, TSV or Parquet."}
     )
     validation_file: str | None = field(default=None, metadata={"help": "Held-out text, same formats."})
+    test_file: str | None = field(default=None, metadata={"help": "Text that `evaluate` scores, same formats."})
     text_column: str | None = field(
         default=None, metadata={"help": "Column with the document: a text, its sentences, or paragraphs of sentences."}
     )
@@ -63,12 +64,7 @@ class CorpusArguments:
         """
         training = split == "train"
         named = self.train_file if training else self.validation_file
-        shared = {
-            "column": self.text_column,
-            "text_documents": self.text_documents,
-            "language": self.language,
-            "dataset_config": self.dataset_config,
-        }
+        shared = self.reading()
         limit = self.max_train_documents if training else self.max_eval_documents
         if named is not None:
             skip = self.held_out_documents if training and self.validation_file is None else 0
@@ -86,6 +82,23 @@ class CorpusArguments:
             split_name = "train" if self.dataset is None else self.train_split
             return DocumentSource(place, split=split_name, limit=most, **shared)
         return None
+
+    def reading(self) -> dict[str, Any]:
+        """How documents are read, whatever their place."""
+        return {
+            "column": self.text_column,
+            "text_documents": self.text_documents,
+            "language": self.language,
+            "dataset_config": self.dataset_config,
+        }
+
+    def parts(self) -> DocumentSource | None:
+        """The one text that is to be parted into train, validation and test: files that have training text alone,
+        where nothing is named or held out to validate on."""
+        if self.held_out_documents or self.validation_file is not None or (self.dataset and self.train_file):
+            return None
+        whole = DocumentSource(self.dataset or self.train_file, **self.reading())
+        return whole if whole.is_for_training_alone() else None
 
     def _has_held_out_text(self) -> bool:
         if self.validation_file is not None:

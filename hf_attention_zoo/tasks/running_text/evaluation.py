@@ -15,12 +15,12 @@ from typing import Any
 from hf_attention_zoo.evaluation.evaluation_command import base_metrics, missing_baselines
 from hf_attention_zoo.evaluation.metrics_file import write_metrics
 from hf_attention_zoo.folders.saved_model import load_checkpoint
-from hf_attention_zoo.folders.written_files import FACTS_FILE, recorded_arguments
+from hf_attention_zoo.folders.written_files import FACTS_FILE
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.tasks.running_text.corpus_arguments import CorpusArguments
 from hf_attention_zoo.tasks.running_text.evaluation_flags import build_parser
 from hf_attention_zoo.tasks.running_text.objectives import objective_class
-from hf_attention_zoo.tasks.running_text.rows import DocumentSource
+from hf_attention_zoo.tasks.running_text.scored_text import chosen_text
 from hf_attention_zoo.whole_files import read_json
 
 
@@ -57,32 +57,21 @@ def evaluate_language(
         ValueError: no such folder, data set, split or column, or an architecture that is not pre-trained.
     """
     given = {
+        "dataset": dataset,
         "dataset_config": dataset_config,
         "text_column": text_column,
         "text_documents": text_documents,
         "language": language,
     }
     model, tokenizer = load_checkpoint(folder)
-    if dataset is None:
-        recorded = recorded_arguments(folder)
-        dataset = recorded.get("dataset")
-        if dataset is None:
-            raise ValueError("which data? Give --dataset (a file, a folder or a Hub id)")
-        given = {name: value if value is not None else recorded.get(name) for name, value in given.items()}
+    chosen = chosen_text(folder, given)
     row = get_architecture(model.config.model_type)
     facts = read_json(Path(folder) / FACTS_FILE)
     trained = facts.get("objective", {})
     kind = objective_class(row)
     settings = {**trained, **kind.settings_of(model)}
     objective = kind(row, **{name: value for name, value in settings.items() if name != "name"})
-    named = {
-        "column": given["text_column"],
-        "text_documents": given["text_documents"],
-        "language": given["language"],
-        "dataset_config": given["dataset_config"],
-    }
-    options = {name: value for name, value in named.items() if value is not None}
-    held_out = DocumentSource(dataset, split=split, limit=max_documents, **options)
+    held_out = chosen.source(split, max_documents)
     if text_column is not None:  # that of the training may be of other files
         held_out.check_column()
     longest = length or trained_length(facts)
@@ -92,10 +81,10 @@ def evaluate_language(
     found = objective.evaluate(model, tokenizer, held_out, length=longest, batch_size=batch_size)
     seconds = time.monotonic() - started
     documents = sum(1 for _ in held_out)
-    metrics = base_metrics(objective.task, model, dataset, split, documents, seconds, command)
+    metrics = base_metrics(objective.task, model, chosen.name, split, documents, seconds, command)
     metrics["results"] |= {name: _rounded(value) for name, value in found.items()}
     metrics["length"] = longest
-    training = DocumentSource(dataset, split="train", limit=baseline_documents, **options)
+    training = chosen.source("train", baseline_documents)
     learnt = training.has_split()
     if baselines and split != "train" and learnt:
         simpler = objective.baselines(tokenizer, training, held_out, length=longest)

@@ -10,7 +10,8 @@ import json
 import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 from hf_attention_zoo.data.columns import column_names, described_value, has_column, value_at
 from hf_attention_zoo.data.delimited_files import as_list
 from hf_attention_zoo.data.likely_encoding import not_utf8
+from hf_attention_zoo.data.parting import HeldOut
 from hf_attention_zoo.data.record_files import format_of, read_rows
 from hf_attention_zoo.data.samples import TextSample, get_sample, is_sample, list_samples
 from hf_attention_zoo.data.split_names import canonical_split, files_by_split
@@ -63,6 +65,7 @@ class DocumentSource:
         dataset_config: configuration of a Hub data set.
         skip: leave out so many documents first.
         limit: read at most so many documents.
+        part: only the documents that the rule of `data.parting` gives to train, validation or test; left out, all.
     """
 
     source: Any
@@ -73,6 +76,7 @@ class DocumentSource:
     dataset_config: str | None = None
     skip: int = 0
     limit: int | None = None
+    part: str | None = None
 
     def __post_init__(self) -> None:
         if self.text_documents not in (BLANK_LINE, WHOLE_FILE):
@@ -84,6 +88,9 @@ class DocumentSource:
 
     def __iter__(self) -> Iterator[Document]:
         documents = (document for document in self._all() if document)
+        if self.part is not None:
+            held_out = self.held_out()
+            documents = (document for document in documents if held_out.split_of(document) == self.part)
         return iter(islice(documents, self.skip, None if self.limit is None else self.skip + self.limit))
 
     def has_split(self) -> bool:
@@ -97,6 +104,29 @@ class DocumentSource:
         if path.exists():
             return canonical_split(self.split) in self._files(path)
         return canonical_split(self.split) in {canonical_split(known) for known in self._hub()}
+
+    def is_for_training_alone(self) -> bool:
+        """Whether files (nothing else) have no split but that for training."""
+        if self.is_iterable or (isinstance(self.source, str) and is_sample(self.source)):
+            return False
+        path = Path(os.fspath(self.source)).expanduser()
+        return path.exists() and list(self._files(path)) == ["train"]
+
+    def held_out(self) -> HeldOut:
+        """How the documents are parted by the rule of `data.parting`; they are read once for it.
+
+        Raises:
+            ValueError: there are fewer than three different documents.
+        """
+        whole = replace(self, part=None, skip=0, limit=None)
+        found = _held_out(whole, json.dumps(whole.identity(), default=str))
+        if found is None:
+            raise ValueError(
+                f"{self.source} has fewer than three different documents, too few to be parted into train, validation "
+                "and test; in .txt files part documents by blank lines, name held-out text with --validation_file, or "
+                "give --eval_strategy no"
+            )
+        return found
 
     @property
     def is_iterable(self) -> bool:
@@ -143,7 +173,8 @@ class DocumentSource:
             yield os.fspath(self.source).encode()
 
     def _settings(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "source"}
+        unsaid = ("source",) if self.part is not None else ("source", "part")  # whole texts have the names of before
+        return {name: value for name, value in vars(self).items() if name not in unsaid}
 
     def _own_files(self) -> list[Path]:
         name = os.fspath(self.source)
@@ -249,6 +280,12 @@ class DocumentSource:
             raise ValueError(f"{self.source} has no split {self.split!r}; it has {', '.join(splits)}")
         rows = ((f"row {number} of {self.source}", row) for number, row in enumerate(splits[split], 1))
         yield from self._rows(rows, self.column)
+
+
+@lru_cache(maxsize=8)
+def _held_out(source: DocumentSource, identity: str) -> HeldOut | None:
+    """The parts of files, read once as long as `identity` says that they are the same."""
+    return HeldOut.of(source)
 
 
 def clean_sentence(text: str) -> str:

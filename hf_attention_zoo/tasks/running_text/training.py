@@ -45,6 +45,11 @@ class PretrainingTask(TrainingTask):
             )
         train = data.source("train")
         validation = None if args.eval_strategy == "no" else data.source("validation")
+        whole = data.parts() if args.eval_strategy != "no" else None
+        if whole is not None:
+            self.plan.parted = dict(whole.held_out().sizes)
+            train = dataclasses.replace(train, part="train")
+            validation = dataclasses.replace(whole, part="validation", limit=data.max_eval_documents)
         if validation is None and args.eval_strategy != "no":
             raise ValueError(
                 "there is no held-out text: name it with --validation_file or --validation_split, hold out the first "
