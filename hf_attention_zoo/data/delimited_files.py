@@ -61,7 +61,7 @@ def read_delimited(path: Path, kind: str, header: Sequence[str] | None = None) -
                     line = getattr(reader, "line_num", number + (header is None))
                     raise ValueError(
                         f"{place} (up to line {line}) has {len(values)} fields where the header line has "
-                        f"{len(names)}: {names}; {_advice(delimiter, quoted)}"
+                        f"{len(names)}: {names}; {_advice(delimiter, quoted, names)}"
                     )
                 yield place, dict(zip(names, values, strict=True))
         except csv.Error as error:
@@ -70,7 +70,9 @@ def read_delimited(path: Path, kind: str, header: Sequence[str] | None = None) -
             ) from error
 
 
-def _advice(delimiter: str, quoted: bool) -> str:
+def _advice(delimiter: str, quoted: bool, names: Sequence[str]) -> str:
+    if len(names) == 1 and "|" in names[0]:
+        return "fields are parted by commas, semicolons or tabs, not by |; write the table so"
     if quoted:
         return f"quote fields that hold the separator (a {_SEPARATORS[delimiter]})"
     return "no field may hold a tab or a line break; write such tables as CSV or JSON lines"

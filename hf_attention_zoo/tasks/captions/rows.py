@@ -27,10 +27,11 @@ from PIL import Image
 from hf_attention_zoo.data.delimited_files import as_list
 from hf_attention_zoo.data.record_files import read_rows, split_files_of_folder
 from hf_attention_zoo.data.samples import get_sample, is_sample
-from hf_attention_zoo.data.split_names import canonical_split, stem_of
+from hf_attention_zoo.data.split_names import canonical_split
 from hf_attention_zoo.data.unpacking import open_member
 from hf_attention_zoo.images.feature_cache import FeatureCache, RegionsOfRows
 from hf_attention_zoo.images.opening import MOST_PIXELS, open_picture
+from hf_attention_zoo.tasks.captions.caption_layouts import flickr_rows, without_coco
 
 ARCHIVE = "images.zip"
 REGIONS = "regions.safetensors"
@@ -240,45 +241,26 @@ def load_captions(
     if folder.is_dir():
         store = PictureFolder(folder, pictures_outside)
         found: dict[str, CaptionRows] = {}
-        for split, files in split_files_of_folder(folder, None, None, prefix="captions").items():
-            if wanted is None or split in wanted:
-                placed = [row for file in files for row in _without_coco(read_rows(file), file, store)]
-                found[split] = _rows(placed, store, language, picture_column, caption_column)
+        for split, placed in _placed_rows(folder, store, wanted).items():
+            found[split] = _rows(placed, store, language, picture_column, caption_column)
         return found
     if name.startswith((".", "/")) or name.count("/") > 1 or not name:
         raise ValueError(f"no such folder: {name!r}; give a folder, an embedded sample or a Hub id")
     return _from_hub(name, dataset_config, language, picture_column, caption_column, wanted, pictures_outside)
 
 
-def _without_coco(
-    rows: Iterator[tuple[str, Mapping[str, Any]]], file: Any, store: PictureFolder
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Rows as they are, or those of a file of COCO, `captions_train2017.json`: a row for each caption.
-
-    The pictures lie in the folder, or as COCO packs them in one that is called as the file: `train2017/`.
-
-    Raises:
-        ValueError: a caption is of no picture of the file.
-    """
-    for place, row in rows:
-        pictures, written = row.get("images"), row.get("annotations")
-        if not isinstance(pictures, list) or not isinstance(written, list):
-            yield place, row
-            continue
-        folder = stem_of(file).removeprefix("captions_")
-        names = {picture.get("id"): picture.get("file_name") for picture in pictures}
-        for number, caption in enumerate(written, 1):
-            name, text = names.get(caption.get("image_id")), caption.get("caption")
-            if name is None or text is None:
-                raise ValueError(
-                    f"{place}, annotation {number} has no caption of a picture that the file lists; captions are read "
-                    "from COCO's files captions_train2017.json and the like"
-                )
-            beside = f"{folder}/{name}"
-            yield (
-                f"{place}, annotation {number}",
-                {"id": caption["image_id"], "file_name": beside if beside in store else name, "caption": text},
-            )
+def _placed_rows(
+    folder: Path, store: PictureFolder, wanted: list[str] | None
+) -> dict[str, list[tuple[str, Mapping[str, Any]]]]:
+    """The rows of the splits that are wanted."""
+    flickr = flickr_rows(folder, store)
+    if flickr:
+        return {split: rows for split, rows in flickr.items() if wanted is None or split in wanted}
+    return {
+        split: [row for file in files for row in without_coco(read_rows(file), file, store)]
+        for split, files in split_files_of_folder(folder, None, None, prefix="captions").items()
+        if wanted is None or split in wanted
+    }
 
 
 def _from_hub(
@@ -352,7 +334,7 @@ def _rows(
         beside = store is None or isinstance(source, bytes)
         beside = beside or store.has_regions(source) or store.has_regions(str(row.get("id")))
         if not beside and source not in store:
-            raise ValueError(f"{place}: {store.folder} has no picture {source!r}")
+            raise ValueError(f"{place}: {store.folder} has no picture {source!r}{_lies_elsewhere(store, source)}")
         if isinstance(source, (str, bytes)):
             if source in known:  # a row for each caption, as the lists of Flickr8k have it
                 captions[known[source]] += written
@@ -369,6 +351,12 @@ def _rows(
         said = "captions" if language is None else f"captions in {language!r}"
         warnings.warn(f"left out {without} of {len(placed)} rows without {said}", UserWarning, stacklevel=3)
     return CaptionRows(names, captions, sources, store, rest)
+
+
+def _lies_elsewhere(store: PictureFolder, source: str) -> str:
+    """For messages: where a picture lies that is named without its folder."""
+    beside = next((path.name for path in sorted(store.folder.iterdir()) if f"{path.name}/{source}" in store), None)
+    return "" if beside is None else f"; it lies in {beside}/: move the file of captions there, or name it so"
 
 
 def _column(row: Mapping[str, Any], named: str | None, usual: Sequence[str], said: str, place: str) -> str:

@@ -45,6 +45,8 @@ PAIR_COLUMNS = (
 )
 TEXT_COLUMNS = ("text", "sentences", "paragraphs", "sentence", "document", "review", "content")
 LABEL_COLUMNS = ("label", "labels", "class", "category", "gold_label")
+# The column of SNLI and MultiNLI, and what stands in it where the annotators did not agree.
+GOLD_COLUMN, NO_GOLD = "gold_label", "-"
 # Endings of a column that names the classes which the label's column counts.
 NAME_ENDINGS = ("_name", "_text")
 
@@ -107,9 +109,9 @@ def load_labelled(
     Returns:
         The splits and a `LabelInfo`. `text` is a string, or a list of sentences where the data hold lists (paragraphs,
         lists of lists, are joined). `text_pair` is there if the data hold pairs, `id` if they hold ids. `label` is a
-        class number, a number, or a list of numbers: see `LabelInfo.problem_type`. Rows without text are dropped, with
-        a warning that counts them; splits without labels (as the Hub's test splits often are) are left out, with a
-        warning.
+        class number, a number, or a list of numbers: see `LabelInfo.problem_type`. Rows without text, and those on
+        which the annotators of SNLI and MultiNLI did not agree, are dropped, with a warning that counts them; splits
+        without labels (as the Hub's test splits often are) are left out, with a warning.
 
     Raises:
         ValueError: unknown sample, missing file, empty data, missing column, a text or label that is none, or a needed
@@ -214,12 +216,16 @@ class _Reader:
     ) -> tuple[list[dict[str, Any]], list[PlacedLabel] | None]:
         rows, labels, unlabelled = [], [], []
         dropped, first_dropped, kinds = 0, "", {}
+        undecided: list[str] = []
         for place, row in source:
             texts = {"text": _text(row, found.text, place)}
             if found.text_pair is not None:
                 texts["text_pair"] = _text(row, found.text_pair, place)
             if not all(joined(text).strip() for text in texts.values()):
                 dropped, first_dropped = dropped + 1, first_dropped or place
+                continue
+            if found.labels == (GOLD_COLUMN,) and value_at(row, GOLD_COLUMN, place) == NO_GOLD:
+                undecided.append(place)
                 continue
             for column, text in texts.items():
                 if kinds.setdefault(column, type(text)) is not type(text):
@@ -240,8 +246,17 @@ class _Reader:
                 UserWarning,
                 stacklevel=4,
             )
+        if undecided:
+            warnings.warn(
+                f"{where}: left out {len(undecided)} rows whose {GOLD_COLUMN} is {NO_GOLD!r}, on which the annotators "
+                f"did not agree (first: {undecided[0]})",
+                UserWarning,
+                stacklevel=4,
+            )
         if not rows:
-            raise ValueError(f"{where}: no row is left, {dropped} rows have no text")
+            raise ValueError(
+                f"{where}: no row is left, {dropped} rows have no text and {len(undecided)} no {GOLD_COLUMN}"
+            )
         if unlabelled and (needed or len(unlabelled) < len(rows)):
             raise ValueError(
                 f"{unlabelled[0]}: no label in column {', '.join(found.labels)} ({len(unlabelled)} of {len(rows)} "

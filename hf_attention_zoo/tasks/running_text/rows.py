@@ -31,7 +31,7 @@ Document = list[str]
 # Columns that are looked for where the caller names none, the first that is there counts.
 DOCUMENT_COLUMNS = ("paragraphs", "sentences", "text", "document", "content", "article")
 BLANK_LINE, WHOLE_FILE = "blank_line", "file"
-TEXT_ENDINGS = (".txt", ".text", ".raw")
+TEXT_ENDINGS = (".txt", ".text", ".raw", ".tokens")
 
 
 def read_documents(source: str | os.PathLike | Iterable[Any], *, split: str = "train", **options: Any) -> Iterator:
