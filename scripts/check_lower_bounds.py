@@ -34,7 +34,17 @@ TESTS = (
     "tests/tasks/captions/test_captions.py",
     "tests/tasks/labels/test_labelled.py",
 )
-TEST_TOOLS = ("pytest", "pytest-xdist", "hypothesis", "parameterized", "mypy", "ruff", "import-linter", "peft")
+TEST_TOOLS = (
+    "pytest",
+    "pytest-xdist",
+    "hypothesis",
+    "parameterized",
+    "mypy",
+    "ruff",
+    "import-linter",
+    "peft",
+    "seqeval",
+)
 
 
 def lowest(requirement: str) -> str:

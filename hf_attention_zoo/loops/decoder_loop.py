@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from hf_attention_zoo.loops.graphs import check_fixed_steps
+
 State = dict[str, Tensor]
 Step = Callable[[tuple[Tensor, ...], State], tuple[dict[str, Tensor], State]]
 
@@ -22,6 +24,7 @@ def unroll(step: Step, inputs: Sequence[Tensor], state: State) -> tuple[dict[str
     Returns:
         Outputs stacked along T, name -> (B, T, ...), and the last state.
     """
+    check_fixed_steps(inputs[0].shape[1])
     outputs: dict[str, list[Tensor]] = {}
     for step_inputs in zip(*(tensor.unbind(1) for tensor in inputs), strict=True):
         made, state = step(step_inputs, state)

@@ -29,6 +29,8 @@ GLOBAL_HOOKS = tuple(
 # The classes whose twins are written, each by its very type: a subclass may compute something else.
 KNOWN: set[type[nn.Module]] = {nn.Linear, nn.Identity}
 _formulas_only = False
+# Its name up to torch 2.6 and from then on; later ones warn of the first, and keep the state elsewhere.
+is_fx_tracing = getattr(_symbolic_trace, "is_fx_symbolic_tracing", None) or _symbolic_trace.is_fx_tracing
 
 ModuleClass = TypeVar("ModuleClass", bound=type[nn.Module])
 
@@ -44,7 +46,7 @@ def is_recorded() -> bool:
     return (
         torch.compiler.is_compiling()
         or torch.jit.is_tracing()
-        or _symbolic_trace._is_fx_tracing_flag
+        or is_fx_tracing()
         or is_in_torch_dispatch_mode()
         or torch._C._functorch.peek_interpreter_stack() is not None
         or torch.autograd.forward_ad._current_level >= 0

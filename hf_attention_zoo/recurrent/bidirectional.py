@@ -24,9 +24,10 @@ def reading_order(mask: Tensor) -> tuple[Tensor, Tensor]:
         Two (B, S) index tensors: first real token first, and last real token first.
     """
     real = mask.bool()
-    forwards = torch.argsort((~real).to(torch.uint8), dim=1, stable=True)  # (B, S)
     lengths = real.sum(1, keepdim=True)  # (B, 1)
     steps = torch.arange(mask.shape[1], device=mask.device)[None]  # (1, S)
+    turns = torch.where(real, real.cumsum(1) - 1, lengths + (~real).cumsum(1) - 1)  # when each position is read
+    forwards = torch.empty_like(turns).scatter_(1, turns, steps.expand_as(turns))  # (B, S)
     backwards = forwards.gather(1, torch.where(steps < lengths, lengths - 1 - steps, steps))
     return forwards, backwards
 

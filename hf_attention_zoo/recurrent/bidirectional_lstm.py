@@ -16,6 +16,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from hf_attention_zoo.loops.graphs import check_fixed_steps, is_exported, is_graph_made
 from hf_attention_zoo.loops.moving_rows import _Pick, _Place
 from hf_attention_zoo.recurrent.bidirectional import reading_order
 
@@ -87,10 +88,14 @@ class BidirectionalLSTM(nn.Module):
         rows, length, _ = embedded.shape
         texts = masks.flatten(0, 1)  # (N, S)
         lengths = texts.sum(1)  # (N)
-        longest_first = torch.argsort(lengths, descending=True, stable=True)
         products = 4 * self.hidden_size * (embedded.shape[-1] + self.hidden_size)  # of one text at one step
         least = LEAST_SAVING.get(embedded.device.type, math.inf) / products
-        strides = plan_strides(lengths[longest_first].tolist(), least)
+        if is_graph_made():
+            check_fixed_steps(length if is_exported() else 1)  # a trace calls the library for any number of steps
+            longest_first, strides = torch.arange(texts.shape[0], device=texts.device), [(0, length, texts.shape[0])]
+        else:
+            longest_first = torch.argsort(lengths, descending=True, stable=True)
+            strides = plan_strides(lengths[longest_first].tolist(), least)
         first = (torch.arange(rows, device=texts.device) * length).repeat(masks.shape[0])  # of each text's row
         steps = torch.arange(length, device=texts.device)
         reading = steps < lengths[:, None]  # (N, S)
@@ -133,7 +138,7 @@ def _read(lstm: DirectedLSTM, flat: Tensor, places: Tensor, strides: list[tuple[
     state: tuple[Tensor, Tensor] | None = None
     for start, end, count in strides:
         index = places[start:end, :count].flatten()
-        inputs = _Pick.apply(flat, index).view(end - start, count, -1)
+        inputs = (flat[index] if is_graph_made() else _Pick.apply(flat, index)).view(end - start, count, -1)
         if state is None:
             zeros = flat.new_zeros(count, lstm.hidden_size)
             state = (zeros, zeros)
@@ -143,4 +148,6 @@ def _read(lstm: DirectedLSTM, flat: Tensor, places: Tensor, strides: list[tuple[
         read.append(index)
     if not outputs:
         return flat.new_zeros(flat.shape[0], lstm.hidden_size)
+    if is_graph_made():
+        return flat.new_zeros(flat.shape[0], lstm.hidden_size).index_copy(0, torch.cat(read), torch.cat(outputs))
     return _Place.apply(torch.cat(outputs), torch.cat(read), flat.shape[0])

@@ -22,6 +22,7 @@ from torch.nn import functional
 
 from hf_attention_zoo.loops.gated_backward import GatedForm
 from hf_attention_zoo.loops.gated_loop import GatedLoop, read_sequence
+from hf_attention_zoo.loops.graphs import check_fixed_steps
 from hf_attention_zoo.loops.may_run import has_twin, twin_may_run
 from hf_attention_zoo.loops.weight_tape import WeightTape
 from hf_attention_zoo.recurrent.gated_initialisation import reset_gated_
@@ -100,6 +101,7 @@ class GatedUnit(nn.Module):
         """All states with one context: (B, T, I), h_0 (B, H), (B, C) -> (B, T, H). A twin takes C c, if `known`."""
         if twin_may_run(self):
             return read_sequence(self, inputs, hidden, context, known)
+        check_fixed_steps(inputs.shape[1])
         states = []
         for now in inputs.unbind(1):
             hidden = self(now, hidden, context)

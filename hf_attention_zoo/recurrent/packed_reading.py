@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from hf_attention_zoo.loops.gated_loop import alike
+from hf_attention_zoo.loops.graphs import refuse_graph
 from hf_attention_zoo.loops.may_run import twin_may_run
 from hf_attention_zoo.loops.packed_gates import PackedRows, read_packed
 from hf_attention_zoo.recurrent.bidirectional import inverse_of
@@ -21,6 +22,7 @@ from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 
 def pack_rows(lengths: Tensor) -> PackedRows:
     """The reading order of rows whose tokens stand one row after the other: (R), every length at least 1."""
+    refuse_graph("tokens of all texts are packed, and how many there are is seen only when they are read")
     starts = lengths.cumsum(0) - lengths
     sorted_lengths, order = lengths.sort(descending=True, stable=True)
     longest = int(sorted_lengths[0]) if len(lengths) else 0

@@ -146,11 +146,13 @@ class StackedLSTM(nn.Module):
         """
         steps = torch.arange(inputs.shape[1], device=inputs.device)[None]  # (1, T)
         real = steps < lengths[:, None]  # (N, T)
-        if len(self.peepholes) or torch.compiler.is_compiling():  # which takes no call of the library into its graph
+        # A compiler takes no call of the library into its graph, a trace none of packed sequences.
+        traced = torch.jit.is_tracing() and (self.library.bias or len(self.gate_biases))
+        if len(self.peepholes) or torch.compiler.is_compiling() or traced:
             zeros = inputs.new_zeros(inputs.shape[0], self.num_layers, self.hidden_size)
             outputs, state = self.unrolled(inputs, split_layers(zeros, zeros), real)
             return outputs, *join_layers(state)
-        if bool(real.all()):
+        if not torch.jit.is_tracing() and bool(real.all()):
             outputs, (hidden, cell) = self._library(inputs, None)
         elif not self.library.bias and not len(self.gate_biases):
             # Without biases a zero input leaves a zero state at zero: with the pads in front, no row reads one.

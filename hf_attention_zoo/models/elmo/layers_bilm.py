@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hf_attention_zoo.loops.graphs import refuse_graph
 from hf_attention_zoo.models.elmo.configuration_elmo import ELMoConfig
 from hf_attention_zoo.models.elmo.layers_elmo import CharacterEncoder, boundary_words, distinct_rows
 from hf_attention_zoo.recurrent.packed_reading import PackedRows, pack_rows
@@ -75,6 +76,7 @@ class BidirectionalLM(nn.Module):
                 streams, whose states are carried from call to call in training.
         """
         real = self.real_words(character_ids, attention_mask)  # (B, T)
+        refuse_graph("each distinct word is read once, and how many there are is seen only when they are read")
         words_in = real.sum(1)
         lengths = words_in + 2 if boundaries else words_in
         given = character_ids[real]  # (N, L)

@@ -36,6 +36,7 @@ from hf_attention_zoo.attention.structured import (
     StructuredSelfAttention,
     hop_penalty,
 )
+from hf_attention_zoo.loops.may_run import is_recorded
 from hf_attention_zoo.losses.classification_loss import classification_loss, label_share
 from hf_attention_zoo.models.self_attentive.configuration_self_attentive import SelfAttentiveConfig
 from hf_attention_zoo.parts.model_inputs import one_of
@@ -186,7 +187,7 @@ class SelfAttentiveModel(SelfAttentivePreTrainedModel):
         second = torch.zeros_like(real) if token_type_ids is None else real & token_type_ids.bool()
         if self.config.sentence_pairs:
             return torch.stack([real & ~second, second])
-        if token_type_ids is not None and bool(second.any()):
+        if token_type_ids is not None and not is_recorded() and bool(second.any()):
             raise ValueError(
                 "token_type_ids mark a second text, but this model was made for single texts; give one text a row, or "
                 "make the model with sentence_pairs=True"
@@ -274,7 +275,7 @@ class SelfAttentiveForSequenceClassification(SelfAttentivePreTrainedModel):
         )
         matrix = read.last_hidden_state
         if self.gated is not None:
-            if token_type_ids is None or not bool(token_type_ids.any()):
+            if token_type_ids is None or not (is_recorded() or bool(token_type_ids.any())):
                 logger.warning_once(
                     "this model compares two texts, but token_type_ids mark no second one; encode pairs as "
                     "tokenizer(text, text_pair), and give a pipeline {'text': ..., 'text_pair': ...}"

@@ -59,6 +59,7 @@ from hf_attention_zoo.parts.model_inputs import (
 )
 from hf_attention_zoo.parts.text_inputs import wanted_outputs
 from hf_attention_zoo.parts.token_table import token_table
+from hf_attention_zoo.parts.without_weights import MayHaveNoWeights
 from hf_attention_zoo.recurrent.context_lstm import ContextLSTM
 from hf_attention_zoo.recurrent.deep_output import DeepOutput
 from hf_attention_zoo.recurrent.mean_initial_state import MeanInitialState
@@ -113,7 +114,7 @@ class ShowAttendTellPreTrainedModel(PreTrainedModel):
         return super().save_pretrained(save_directory, *args, **kwargs)
 
 
-class ShowAttendTellEncoder(ShowAttendTellPreTrainedModel):
+class ShowAttendTellEncoder(MayHaveNoWeights, ShowAttendTellPreTrainedModel):
     """Annotation vectors of pictures; without an encoder of pictures they are given and pass through."""
 
     def __init__(self, config: ShowAttendTellConfig) -> None:

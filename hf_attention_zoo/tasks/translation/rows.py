@@ -309,13 +309,13 @@ def _stream_hub_split(data: IterableDataset, split: str, wish: _Wish) -> Iterabl
     found = wish.resolve(first, where)
     if data.column_names is not None:
         data = needed_columns(data, found)
-    return data.map(
+    picked = data.map(
         _PickBatch(found, where, warn=True),
         batched=True,
         with_indices=True,
         remove_columns=data.column_names or list(first),
-        features=_features(found),
-    ).filter(wish.fits)
+    )
+    return picked.filter(wish.fits).cast(_features(found))  # typed last: datasets 4.0 filters no rows with types
 
 
 def needed_columns(data: Any, found: PairColumns) -> Any:
