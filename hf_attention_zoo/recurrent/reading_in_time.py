@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from hf_attention_zoo.loops.decoder_loop import State
+from hf_attention_zoo.loops.graphs import check_fixed_steps
 
 
 class Cell(Protocol):
@@ -39,6 +40,7 @@ def read_in_time(
     Returns:
         (N, T, H), at a pad that of the word before it, and the last state.
     """
+    check_fixed_steps(inputs.shape[1])
     states = []
     for t, projected in enumerate(cell.input_projection(inputs).unbind(1)):
         if truncation is not None and t % truncation == 0:

@@ -26,11 +26,9 @@ from hf_attention_zoo.loops.graphs import GraphError
 
 Inputs = dict[str, Tensor]
 SOURCES = ("input_ids", "attention_mask", "annotations", "character_ids")
-# Which graphs hold the steps of a loop over positions, and which models none can record.
-LOOPED = {
-    "trace": ("rnn_encoder_decoder", "seq2seq_lstm", "rnnsearch"),
-    "export": ("rnn_encoder_decoder", "seq2seq_lstm", "rnnsearch", "luong", "self_attentive"),
-}
+# Whose graphs, wholes or encoders, follow any number of positions; those of other models hold the steps of a loop.
+OPEN = {"transformer2017", "gpt2018", "bert2018", "show_attend_tell"}
+OPEN_TRACES = {*OPEN, "luong", "self_attentive"}
 PACKED = ("han", "elmo")
 EXAMPLE, OTHER, AS_LONG = (5, 5), (7, 2, 4), (5, 2, 4)  # tokens of each row
 ROWS = torch.export.Dim("rows", min=1, max=64)
@@ -132,7 +130,7 @@ def test_a_trace_follows_other_rows_or_is_refused(model_type: str, name: str) ->
                 traced()
             return
         graph = traced()
-    looped = model_type in LOOPED["trace"] and name == "encoder"
+    looped = model_type not in OPEN_TRACES and name != "step"
     assert any("5 steps of a recurrent loop: pad to 5" in str(one.message) for one in said) == looped
     check_same(graph, part, given[AS_LONG])
     if not looped:
@@ -145,7 +143,7 @@ def test_an_exported_graph_follows_other_rows_or_is_refused(model_type: str, nam
     if model_type in PACKED:
         with pytest.raises(GraphError, match="run this model by PyTorch"):
             exported(part, given[EXAMPLE], True)
-    elif model_type in LOOPED["export"] and name != "step":
+    elif model_type not in OPEN and name != "step":
         with pytest.raises(GraphError, match="leave that dimension out of dynamic_shapes, pad"):
             exported(part, given[EXAMPLE], True)
     else:
@@ -158,7 +156,7 @@ def test_an_onnx_graph_follows_other_rows(model_type: str, name: str, tmp_path: 
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
     part, given = parts_of(model_type)[name]
-    looped = model_type in LOOPED["export"] and name != "step"
+    looped = model_type not in OPEN and name != "step"
     program = exported(part, given[EXAMPLE], not looped)
     if looped:  # as the refusal above advises
         check_same(program.module(), part, given[AS_LONG])
