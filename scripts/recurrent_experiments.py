@@ -194,10 +194,10 @@ def gate_starts(cell: Any) -> None:
     """Input gates begin closed in the LSTM of 1997, as in the paper's Experiment 4, forget gates begin open."""
     with torch.no_grad():
         if isinstance(cell, MemoryBlocks):
-            cell.gate_projection.bias[: cell.gates // 2] = -3.0
+            cell.gate_bias[: cell.gates // 2] = -3.0
         elif isinstance(cell, ForgettingBlocks):
             third = cell.gates // 3
-            cell.gate_projection.bias[third : 2 * third] = 3.0
+            cell.gate_bias[third : 2 * third] = 3.0
 
 
 def adding_error(system: str, lag: int, seed: int, steps: int) -> dict[str, Any]:

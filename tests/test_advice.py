@@ -19,7 +19,7 @@ from hf_attention_zoo import list_architectures
 from hf_attention_zoo.cli.command import COMMANDS, main
 from hf_attention_zoo.cli.make_treebank import build_parser
 from hf_attention_zoo.tasks.running_text.corpus_arguments import CorpusArguments
-from hf_attention_zoo.tasks.running_text.objectives import OBJECTIVES, objective_class
+from hf_attention_zoo.tasks.running_text.objectives import learns_from_text, objective_class
 from hf_attention_zoo.tasks.running_text.rows import read_documents
 from hf_attention_zoo.training.arguments import DataArguments, ModelArguments, ZooTrainingArguments
 
@@ -355,7 +355,7 @@ def known_flags() -> set[str]:
         found |= {f"--config.{item.name}" for item in fields(row.config_class)}
         if row.tokenizer_class is not None:
             found |= {f"--tokenizer.{name}" for name in inspect.signature(row.tokenizer_class.train).parameters}
-        if row.model_type in OBJECTIVES:
+        if learns_from_text(row):
             found |= {f"--objective.{name}" for name in objective_class(row).settings}
     return found | {"--help", "--config", "--list", "--version", *build_parser()._option_string_actions}
 

@@ -34,7 +34,7 @@ class ForgettingBlocks(nn.Module):
         peephole: whether gates see their cell.
     """
 
-    gate_order = "ifo"  # of the biases of `gate_projection`
+    gate_order = "ifo"  # of `gate_bias`
 
     def __init__(
         self,
@@ -51,7 +51,8 @@ class ForgettingBlocks(nn.Module):
         self.input_projection: nn.Module = (
             nn.Identity() if input_size is None else nn.Linear(input_size, self.width, bias=False)
         )  # W_g and W_c
-        self.gate_projection = nn.Linear(hidden_size, self.gates)  # R_g, b_g
+        self.gate_projection = nn.Linear(hidden_size, self.gates, bias=False)  # R_g
+        self.gate_bias = nn.Parameter(torch.zeros(self.gates))  # b_g
         self.cell_projection = nn.Linear(hidden_size, hidden_size)  # R_c, b_c
         self.peepholes = LayerVectors(int(peephole), (3, hidden_size))  # of i, f, o
 
@@ -63,8 +64,8 @@ class ForgettingBlocks(nn.Module):
         """One step: W x_t (N, 3B + H), y and c (N, H) -> the next two."""
         outputs = state["hidden"].detach() if self.truncated else state["hidden"]
         to_gates, to_cells = projected.split((self.gates, self.hidden_size), dim=-1)
-        gates = (to_gates + self.gate_projection(outputs)).repeat_interleave(self.block_size, dim=-1)
-        i, f, o = gates.chunk(3, dim=-1)  # (N, H) each
+        gates = to_gates + self.gate_projection(outputs) + self.gate_bias
+        i, f, o = gates.repeat_interleave(self.block_size, dim=-1).chunk(3, dim=-1)  # (N, H) each
         g = to_cells + self.cell_projection(outputs)
         peephole = self.peepholes()[0] if len(self.peepholes) else None
         hidden, cell = lstm_cell(torch.cat([i, f, g, o], dim=-1), state["cell"], peephole)

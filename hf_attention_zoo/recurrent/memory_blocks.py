@@ -43,7 +43,7 @@ class MemoryBlocks(nn.Module):
         truncated: whether errors end where they leave the cells.
     """
 
-    gate_order = "io"  # of the biases of `gate_projection`
+    gate_order = "io"  # of `gate_bias`
 
     def __init__(self, input_size: int | None, hidden_size: int, block_size: int = 1, truncated: bool = True) -> None:
         super().__init__()
@@ -53,7 +53,8 @@ class MemoryBlocks(nn.Module):
         self.input_projection: nn.Module = (
             nn.Identity() if input_size is None else nn.Linear(input_size, self.width, bias=False)
         )
-        self.gate_projection = nn.Linear(hidden_size + self.gates, self.gates)  # R_in and R_out, b_in and b_out
+        self.gate_projection = nn.Linear(hidden_size + self.gates, self.gates, bias=False)  # R_in and R_out
+        self.gate_bias = nn.Parameter(torch.zeros(self.gates))  # b_in and b_out
         self.cell_projection = nn.Linear(hidden_size + self.gates, hidden_size, bias=False)  # R_c
 
     def zero_state(self, like: Tensor) -> State:
@@ -67,7 +68,7 @@ class MemoryBlocks(nn.Module):
         if self.truncated:
             units = units.detach()
         to_gates, to_cells = projected.split((self.gates, self.hidden_size), dim=-1)
-        gates = torch.sigmoid(to_gates + self.gate_projection(units))
+        gates = torch.sigmoid(to_gates + self.gate_projection(units) + self.gate_bias)
         y_in, y_out = gates.repeat_interleave(self.block_size, dim=-1).chunk(2, dim=-1)  # (N, H) each
         cell = state["cell"] + y_in * cell_input(to_cells + self.cell_projection(units))
         return {"hidden": y_out * cell_output(cell), "gates": gates, "cell": cell}

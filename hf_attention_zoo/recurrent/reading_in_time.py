@@ -35,16 +35,20 @@ def read_in_time(
         state: of the cell, name -> (N, ...).
         real: (N, T) bool, false at pads, where the state stays; None if there are none.
         truncation: errors go back through so many steps at most: the state is cut off from its past before the first
-            and every so many further steps. None for all the way.
+            word of a row and before every so many further words. None for all the way.
 
     Returns:
         (N, T, H), at a pad that of the word before it, and the last state.
     """
     check_fixed_steps(inputs.shape[1])
     states = []
+    seen = None if real is None else real.cumsum(1) - 1  # words before each of a row
     for t, projected in enumerate(cell.input_projection(inputs).unbind(1)):
-        if truncation is not None and t % truncation == 0:
+        if truncation is not None and seen is None and t % truncation == 0:
             state = {name: tensor.detach() for name, tensor in state.items()}
+        elif truncation is not None and real is not None and seen is not None:
+            cut = (real[:, t] & (seen[:, t] % truncation == 0))[:, None]
+            state = {name: torch.where(cut, tensor.detach(), tensor) for name, tensor in state.items()}
         following = cell(projected, state)
         if real is not None:
             read = real[:, t, None]

@@ -1,4 +1,4 @@
-"""transformers' own model tests, run on every head of BERT and GPT.
+"""transformers' own model tests, run on every head of BERT, GPT and the recurrent networks.
 
 One thing is overridden, as in their own tests of BERT: `_prepare_for_class` gives the pre-training model labels. Tests
 that skip themselves say why (run with `-s` to see the list). The mixins find out what a head is by class names in
@@ -44,11 +44,14 @@ class TinyTokens:
         self.row, self.is_training = row, True
         self.batch_size, self.seq_length, self.num_choices = BATCH, LENGTH, 2
         config = self.get_config()
-        self.hidden_size, self.num_hidden_layers = config.hidden_size, config.num_hidden_layers
-        self.num_attention_heads = config.num_attention_heads
+        self.hidden_size, self.num_hidden_layers = config.hidden_size, getattr(config, "num_hidden_layers", 1)
+        self.num_attention_heads = getattr(config, "num_attention_heads", None)
 
     def get_config(self) -> Any:
-        return self.row.tiny_config()
+        config = self.row.tiny_config()
+        if hasattr(config, "embedding_size"):  # they want all states, the embedded words among them, of one size
+            config.embedding_size = config.hidden_size
+        return config
 
     def prepare_config_and_inputs_for_common(self) -> tuple[Any, dict[str, torch.Tensor]]:
         config = self.get_config()
@@ -75,12 +78,15 @@ def build_case(row: Architecture, config: pytest.Config) -> type[unittest.TestCa
     class ModelTest(*mixins, unittest.TestCase):
         all_model_classes = tuple(row.model_classes.values())
         all_generative_model_classes = tuple(causal)
+        has_attentions = row.aligner is not None
         test_can_init_all_missing_weights_before_2023 = True  # else it is skipped, by a date in the config's file
 
         def setUp(self) -> None:
             self.model_tester = TinyTokens(row)
+            heads = {} if self.model_tester.num_attention_heads is None else {"num_attention_heads": 4}
+            common = ["hidden_size", *heads] + (["num_hidden_layers"] if heads else [])
             self.config_tester = ConfigTester(
-                self, config_class=row.config_class, hidden_size=16, num_attention_heads=4
+                self, config_class=row.config_class, common_properties=common, hidden_size=16, **heads
             )
 
         def _prepare_for_class(
@@ -100,7 +106,7 @@ def build_case(row: Architecture, config: pytest.Config) -> type[unittest.TestCa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["bert2018", "gpt2018"])
+@pytest.mark.parametrize("name", ["bert2018", "gpt2018", "elman", "lstm1997"])
 def test_a_model_of_texts_passes_transformers_own_tests(name: str, request: pytest.FixtureRequest) -> None:
     ran, wrong = run_case(lambda: build_case(get_architecture(name), request.config))
     assert not wrong, "\n\n".join(wrong)

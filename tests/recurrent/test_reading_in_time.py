@@ -129,14 +129,14 @@ def test_forget_gates_on_blocks_of_one_cell_are_torchs_lstm() -> None:
     W = cell.input_projection.weight
     inputs = ordered(W[: 3 * H], W[3 * H :])
     recurrent = ordered(cell.gate_projection.weight, cell.cell_projection.weight)
-    bias = ordered(cell.gate_projection.bias, cell.cell_projection.bias)
+    bias = ordered(cell.gate_bias, cell.cell_projection.bias)
     mapped = {"weight_ih_l0": inputs, "weight_hh_l0": recurrent, "bias_ih_l0": bias}
     mapped = {name: torch.cat(parts) for name, parts in mapped.items()} | {"bias_hh_l0": torch.zeros(4 * H)}
     compare(cell, library, mapped)
     grads = {
         "weight_ih_l0": ordered(W.grad[: 3 * H], W.grad[3 * H :]),
         "weight_hh_l0": ordered(cell.gate_projection.weight.grad, cell.cell_projection.weight.grad),
-        "bias_hh_l0": ordered(cell.gate_projection.bias.grad, cell.cell_projection.bias.grad),
+        "bias_hh_l0": ordered(cell.gate_bias.grad, cell.cell_projection.bias.grad),
     }
     for name, parts in grads.items():
         torch.testing.assert_close(torch.cat(parts), getattr(library, name).grad, rtol=0, atol=1e-11)
@@ -183,7 +183,7 @@ def test_truncated_gradients_of_memory_blocks_are_those_of_the_papers_appendix()
 
     p = arrays(cell)
     W = p["input_projection.weight"]
-    gates, bias, cells = p["gate_projection.weight"], p["gate_projection.bias"], p["cell_projection.weight"]
+    gates, bias, cells = p["gate_projection.weight"], p["gate_bias"], p["cell_projection.weight"]
     weights = {  # of each unit: what it sees of x, then of [y; y_in; y_out]
         "in": np.hstack([W[:B], gates[:B]]),
         "out": np.hstack([W[B : 2 * B], gates[B:]]),
@@ -224,7 +224,7 @@ def test_truncated_gradients_of_memory_blocks_are_those_of_the_papers_appendix()
     stacked = np.vstack([found["in"], found["out"], found["cell"]])
     np.testing.assert_allclose(cell.input_projection.weight.grad.numpy(), stacked[:, :E], rtol=0, atol=1e-11)
     np.testing.assert_allclose(cell.gate_projection.weight.grad.numpy(), stacked[: 2 * B, E:], rtol=0, atol=1e-11)
-    np.testing.assert_allclose(cell.gate_projection.bias.grad.numpy(), found_bias, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(cell.gate_bias.grad.numpy(), found_bias, rtol=0, atol=1e-11)
     np.testing.assert_allclose(cell.cell_projection.weight.grad.numpy(), stacked[2 * B :, E:], rtol=0, atol=1e-11)
 
 
@@ -238,7 +238,7 @@ def test_forget_gates_of_blocks_are_shared_and_peepholes_see_their_cell(peephole
     y, c, outputs = np.zeros(H), np.zeros(H), []
     for x in inputs[0].numpy():
         net = p["input_projection.weight"] @ x
-        gates = net[: 3 * blocks] + p["gate_projection.weight"] @ y + p["gate_projection.bias"]
+        gates = net[: 3 * blocks] + p["gate_projection.weight"] @ y + p["gate_bias"]
         i, f, o = (np.repeat(gates[k * blocks : (k + 1) * blocks], size) for k in range(3))
         g = np.tanh(net[3 * blocks :] + p["cell_projection.weight"] @ y + p["cell_projection.bias"])
         seen = p["peepholes.0"] if peephole else np.zeros((3, H))
@@ -272,7 +272,7 @@ def test_the_carousel_keeps_what_a_closed_gate_leaves_alone() -> None:
     """With input gates shut, s stays exactly as it is, and the error that comes back along it is not multiplied."""
     cell = spread(MemoryBlocks(E, H, 2))
     with torch.no_grad():
-        cell.gate_projection.bias[:3] = -1e6
+        cell.gate_bias[:3] = -1e6
     inputs = words(N, 50, E)
     begun = {**cell.zero_state(inputs), "cell": words(N, H, seed=4).requires_grad_()}
     _, end = read_in_time(cell, inputs, begun)

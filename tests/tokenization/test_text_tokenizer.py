@@ -139,3 +139,17 @@ print(json.dumps([type(tok).__name__, dict(tok(*sys.argv[2:])), dict(tok("")), t
     name, pair, empty, surface = json.loads(done.stdout.splitlines()[-1])
     assert name == "TextTokenizer" and pair == dict(tok(TEXTS[0], TEXTS[2])) and empty == dict(tok(""))
     assert [tuple(map(tuple, one)) for one in surface] == [tuple(map(tuple, one)) for one in tok.surface(TEXTS[0])]
+
+
+def test_characters_are_read_and_written_as_they_are(tmp_path: Path) -> None:
+    texts = ["흰 개가  달린다.\n", "A white dog\tRuns"]
+    tok = TextTokenizer.train(texts, kind="character", vocab_size=60, lowercase=False)
+    for text in texts:
+        ids = tok(text)["input_ids"]
+        assert len(ids) == len(text) and tok.decode(ids) == text
+        assert "".join(token.token for token in tok.surface(text)[0]) == text
+        assert tok(unicodedata.normalize("NFD", text))["input_ids"] == ids
+    assert tok("z")["input_ids"] == [tok.unk_token_id] and not tok.begins_word(ids[0])
+    tok.save_pretrained(tmp_path)
+    again = AutoTokenizer.from_pretrained(tmp_path)
+    assert again.kind == "character" and again(texts)["input_ids"] == tok(texts)["input_ids"]

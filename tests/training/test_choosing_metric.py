@@ -15,7 +15,7 @@ from hf_attention_zoo import TranslationTokenizer, get_architecture, list_archit
 from hf_attention_zoo.metrics.directions import COUNTS, GREATER, SMALLER, greater_is_better
 from hf_attention_zoo.metrics.label_scoring import MEASURES
 from hf_attention_zoo.tasks.captions.training import CaptionMetrics
-from hf_attention_zoo.tasks.running_text.objectives import OBJECTIVES, objective_class
+from hf_attention_zoo.tasks.running_text.objectives import learns_from_text, objective_class
 from hf_attention_zoo.tasks.table import TASKS
 from hf_attention_zoo.tasks.translation.validation_metrics import TranslationMetrics, generated_lengths
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
@@ -33,7 +33,7 @@ def made_by_the_package() -> set[str]:
     for kind in (task.load("training", task.training) for task in TASKS if task.training is not None):
         names |= {*kind.shown, *(kind.metrics if issubclass(kind, FineTunedTask) else ())}
     for row in list_architectures():
-        if row.model_type in OBJECTIVES:
+        if learns_from_text(row):
             objective = objective_class(row)(row)
             names |= {*objective.shown, *objective.measures()}
     return names

@@ -21,8 +21,9 @@ _TRAINING: dict[str, Any] = {
 
 PRETRAINING_RECIPES: dict[str, dict[str, Any]] = {
     "paper": {
-        "description": "one word after the other, each error through one step alone, six passes over the text",
-        "config": {},
+        "description": "one stream, word after word, each error through one step alone, six passes",
+        "config": {"stateful": True},
+        "objective": {"batching": "contiguous"},
         "tokenizer": {"vocab_size": 31, "lowercase": True},
         "data": {"length": 64},
         "training": {

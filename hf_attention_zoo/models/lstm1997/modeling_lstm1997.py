@@ -45,7 +45,7 @@ class LSTM1997PreTrainedModel(PreTrainedModel):
         """Every weight and bias from U(-r, r), but for those of gates, which begin where the config says."""
         initialise_uniform_(module, self.config.initializer_range)
         if isinstance(module, MemoryBlocks | ForgettingBlocks):
-            config, bias = self.config, module.gate_projection.bias
+            config, bias = self.config, module.gate_bias
             starts = {"i": config.input_gate_bias, "f": config.forget_gate_bias, "o": config.output_gate_bias}
             begun = bias.new_tensor([starts[gate] for gate in module.gate_order])
             init.copy_(bias, begun.repeat_interleave(len(bias) // len(begun)))

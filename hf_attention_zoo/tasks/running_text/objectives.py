@@ -1,4 +1,4 @@
-"""What each architecture learns from raw text: one row per architecture, one module per objective.
+"""What each architecture learns from raw text: one module per objective.
 
 `attention-zoo pretrain` runs every row: documents, tokenizer, examples, Trainer, perplexities. Recipes are plain data
 beside the model: `PRETRAINING_RECIPES` in `models/<name>/pretraining_<name>.py`.
@@ -13,19 +13,16 @@ from typing import Any, ClassVar
 
 from torch.utils.data import IterableDataset
 
-from hf_attention_zoo.registry import Architecture, load_object
+from hf_attention_zoo.registry import CAUSAL, Architecture, list_architectures, load_object
 from hf_attention_zoo.tasks.running_text.examples import Phase
 from hf_attention_zoo.tasks.running_text.rows import Document
 
 TEXT_STRETCHES = "hf_attention_zoo.tasks.running_text.text_stretches:TextStretchesObjective"
 
-# model_type -> "module:class"
+# model_type -> "module:class"; language models that are not named here learn next tokens of stretches of text
 OBJECTIVES: dict[str, str] = {
     "bert2018": "hf_attention_zoo.tasks.running_text.masked_pairs:MaskedPairsObjective",
     "elmo": "hf_attention_zoo.tasks.running_text.bidirectional_words:BidirectionalWordsObjective",
-    "elman": TEXT_STRETCHES,
-    "gpt2018": TEXT_STRETCHES,
-    "lstm1997": TEXT_STRETCHES,
 }
 
 
@@ -130,12 +127,18 @@ class Objective(ABC):
 
 def objective_class(row: Architecture) -> type[Objective]:
     """The objective of an architecture. Raises ValueError if it has none."""
-    if row.model_type not in OBJECTIVES:
+    if not learns_from_text(row):
+        able = [other.model_type for other in list_architectures() if learns_from_text(other)]
         raise ValueError(
-            f"{row.model_type} is not pre-trained on raw text; {' and '.join(OBJECTIVES)} are. Train it with "
+            f"{row.model_type} is not pre-trained on raw text; {', '.join(able[:-1])} and {able[-1]} are. Train it with "
             f"`attention-zoo train {row.model_type}`"
         )
-    return load_object(OBJECTIVES[row.model_type])
+    return load_object(OBJECTIVES.get(row.model_type, TEXT_STRETCHES))
+
+
+def learns_from_text(row: Architecture) -> bool:
+    """Whether an architecture is pre-trained on raw text."""
+    return row.model_type in OBJECTIVES or CAUSAL in row.models
 
 
 def pretraining_recipes(row: Architecture) -> dict[str, dict[str, Any]]:

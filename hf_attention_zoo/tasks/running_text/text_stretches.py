@@ -1,7 +1,9 @@
-"""GPT's language model (Radford et al. 2018, Section 3.1): stretches of consecutive tokens of running text.
+"""The language model of GPT (Radford et al. 2018, Section 3.1) and of recurrent networks: stretches of running text.
 
 The documents of a pass are put one behind the other in a random order, each closed by one token, and the whole is cut
-into stretches of the full length: no padding, and a long text stays together from one stretch to the next.
+into stretches of the full length: no padding, and a long text stays together from one stretch to the next. Stretches
+are shuffled; or, for networks that carry their state from batch to batch, each row of a batch goes on where the same
+row of the last one ended.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import torch
 from torch.nn import functional
 
 from hf_attention_zoo.metrics.ngram_perplexity import NGramModel
+from hf_attention_zoo.registry import Architecture
 from hf_attention_zoo.tasks.running_text.examples import ExampleStream, Phase
 from hf_attention_zoo.tasks.running_text.masked_pairs import SHUFFLED, PaddingCollator
 from hf_attention_zoo.tasks.running_text.objectives import Objective
@@ -25,6 +28,7 @@ from hf_attention_zoo.tasks.running_text.rows import Document
 from hf_attention_zoo.tasks.running_text.token_store import TokenStore, build_token_store, encode_sentences
 from hf_attention_zoo.training.fine_tuning import special_ids
 
+BATCHINGS = ("shuffled", "contiguous")
 # How a line end is written in the vocabulary of GPT, whose words end so.
 LINE_END = "\n</w>"
 # Parts of a stretch: document, first token, token behind the last. The token that closes a document is its last one.
@@ -37,18 +41,32 @@ class TextStretchStream(ExampleStream):
     Args:
         store: the text.
         closing: id of the token behind each document; None for nothing.
+        contiguous: whether row r of each batch goes on where row r of the last one ended.
     """
 
     def __init__(
-        self, store: TokenStore, closing: int | None, *, seed: int, batch_size: int, phases: Sequence[Phase]
+        self,
+        store: TokenStore,
+        closing: int | None,
+        contiguous: bool = False,
+        *,
+        seed: int,
+        batch_size: int,
+        phases: Sequence[Phase],
     ) -> None:
         super().__init__(seed=seed, batch_size=batch_size, phases=phases)
         self.store = store
-        self.closing = closing
+        self.closing, self.contiguous = closing, contiguous
 
     def descriptions(self, epoch: int, length: int) -> Iterator[Parts]:
         random = self.random(0, epoch)
         stream = self.cut(random.permutation(self.store.num_documents).tolist(), length)
+        if self.contiguous:
+            stretches = list(stream)
+            batches = len(stretches) // self.batch_size  # what is left at the end is left out
+            for batch in range(batches):
+                yield from (stretches[row * batches + batch] for row in range(self.batch_size))
+            return
         while block := list(islice(stream, SHUFFLED)):
             for place in random.permutation(len(block)):
                 yield block[place]
@@ -85,11 +103,35 @@ class TextStretchesObjective(Objective):
     Settings:
         closing_token: token behind each document; left out, the tokenizer's token for the end of a text, else that
             for the end of a line, if it has one. "" for none.
+        batching: "shuffled" stretches, each read from the beginning; or "contiguous" ones, where each row of a batch
+            goes on where it ended in the last one, for a model that carries its state (`stateful`).
     """
 
     auto_class = "AutoModelForCausalLM"
     shown = ("loss", "perplexity", "perplexity_per_word")
-    settings = {"closing_token": None}
+    settings = {"closing_token": None, "batching": "shuffled"}
+
+    def __init__(self, row: Architecture, **settings: Any) -> None:
+        super().__init__(row, **settings)
+        if self.chosen["batching"] not in BATCHINGS:
+            raise ValueError(f"batching={self.chosen['batching']!r}; choose one of {', '.join(BATCHINGS)}")
+
+    def check_model(self, config: Any) -> None:
+        contiguous, stateful = self.chosen["batching"] == "contiguous", getattr(config, "stateful", None)
+        if contiguous and not stateful:
+            raise ValueError(
+                "in contiguous batches rows go on where they ended, but this model begins each of them anew; "
+                + (
+                    f"{self.row.model_type} carries no state: leave out --objective.batching"
+                    if stateful is None
+                    else "give --config.stateful True, too, or leave out --objective.batching"
+                )
+            )
+        if stateful and not contiguous:
+            raise ValueError(
+                "a stateful model goes on where its rows ended, but shuffled stretches do not follow one another; "
+                "give --objective.batching contiguous, or --config.stateful False"
+            )
 
     def train_tokenizer(self, documents: Iterable[Document], **options: Any) -> Any:
         """As for any objective; a line end stands between two documents, so that it becomes a token."""
@@ -133,7 +175,14 @@ class TextStretchesObjective(Objective):
         cache_dir: str | Path,
     ) -> TextStretchStream:
         store = build_token_store(documents, tokenizer, cache_dir)
-        return TextStretchStream(store, self.closing(tokenizer), seed=seed, batch_size=batch_size, phases=phases)
+        return TextStretchStream(
+            store,
+            self.closing(tokenizer),
+            self.chosen["batching"] == "contiguous",
+            seed=seed,
+            batch_size=batch_size,
+            phases=phases,
+        )
 
     def collator(self, tokenizer: Any) -> Callable[[list[dict[str, Any]]], dict[str, Any]]:
         return PaddingCollator(tokenizer.pad_token_id or 0)

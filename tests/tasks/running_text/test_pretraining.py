@@ -70,6 +70,23 @@ def test_a_stopped_run_goes_on_to_the_same_losses(run_arguments: Arguments, tmp_
     assert auto.from_pretrained(folder).config.vocab_size == len(tokenizer)
 
 
+def test_a_stopped_run_carries_its_states_on(run_arguments: Arguments) -> None:
+    flags = ("--config.stateful", "True", "--objective.batching", "contiguous", "--eval_strategy", "no")
+    sizes = ("--config.embedding_size", "8", "--config.truncation", "4", "--tokenizer.kind", "subword")
+
+    def arguments(folder: str) -> list[str]:
+        given = run_arguments(*flags, *sizes, model="elman", folder=folder)
+        unknown = {"--config.num_hidden_layers", "--config.num_attention_heads", "--config.intermediate_size"}
+        unknown |= {"--config.max_position_embeddings"}
+        places = [place for place, flag in enumerate(given) if flag in unknown]
+        return [word for place, word in enumerate(given) if place not in places and place - 1 not in places]
+
+    whole = pretrain(arguments("whole"))
+    with pytest.raises(TrainingStopped):
+        pretrain([*arguments("run"), "--seed", "42"], StopAt(5))
+    assert losses(pretrain([*arguments("run"), "--seed", "42"])) == losses(whole)
+
+
 def test_a_run_that_goes_on_without_passing_over_batches_goes_on_in_the_text(run_arguments: Arguments) -> None:
     quick = (
         "--eval_strategy",

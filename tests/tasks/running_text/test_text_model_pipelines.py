@@ -1,4 +1,4 @@
-"""BERT and GPT through transformers' own pipelines, from saved folders: strings, lists and batches."""
+"""BERT, GPT and recurrent networks through transformers' own pipelines, from saved folders: one text, lists, batches."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import torch
 from model_cases import spread
 from transformers import pipeline
 
-from hf_attention_zoo import BERT2018Tokenizer, GPT2018Tokenizer, get_architecture
+from hf_attention_zoo import BERT2018Tokenizer, GPT2018Tokenizer, TextTokenizer, get_architecture
 
 TEXTS = ["the white dog barks loudly", "흰 개가 짖는다", "a cat sleeps on the white bed"] * 3
 
@@ -134,3 +134,21 @@ def test_vectors_of_tokens_are_given_out(tmp_path: Path) -> None:
     read = pipeline("feature-extraction", model=str(folder))
     (vectors,) = torch.tensor(read("the dog"))
     assert vectors.shape[1] == 16 and vectors.isfinite().all()
+
+
+@pytest.mark.parametrize("name", ["elman", "lstm1997"])
+@pytest.mark.parametrize("kind", ["word", "subword", "character"])
+def test_what_a_recurrent_network_writes_is_what_its_tokens_say(name: str, kind: str, tmp_path: Path) -> None:
+    row, tokenizer = get_architecture(name), TextTokenizer.train(TEXTS, kind=kind, vocab_size=120)
+    fields = {**row.tiny_config().to_diff_dict(), "vocab_size": len(tokenizer)}
+    model = spread(row.model_classes["AutoModelForCausalLM"](row.config_class(**fields)), std=0.5)
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    write = pipeline("text-generation", model=str(tmp_path))
+    texts, options = ["the white dog", "a", "흰 개가"], {"max_new_tokens": 6, "do_sample": False}
+    single = [write(text, **options)[0]["generated_text"] for text in texts]
+    for text, found in zip(texts, single, strict=True):
+        ids = tokenizer(text, return_tensors="pt")["input_ids"]
+        assert found == tokenizer.decode(model.generate(ids, **options)[0], skip_special_tokens=True)
+    assert [made[0]["generated_text"] for made in write(texts, batch_size=3, **options)] == single
+    assert len(write("", **options)[0]["generated_text"]) > 0

@@ -56,6 +56,28 @@ def test_a_restart_goes_on_with_the_next_stretch(stream: Any) -> None:
     assert np.array_equal(np.stack(alone[5:]), np.stack([row["input_ids"] for row in islice(stream, 7)]))
 
 
+def test_rows_of_contiguous_batches_go_on_where_they_ended(tokenizer: Any, tmp_path: Path) -> None:
+    objective = TextStretchesObjective(get_architecture("elman"), batching="contiguous")
+    stream = objective.dataset(SOURCE, tokenizer, seed=3, batch_size=4, phases=[Phase(16)], cache_dir=tmp_path)
+    order = stream.random(0, 0).permutation(stream.store.num_documents).tolist()
+    whole = [stream.make(parts, stream.random(0))["input_ids"] for parts in stream.cut(order, 16)]
+    batches = len(whole) // 4
+    found = [row["input_ids"] for row in islice(stream, 4 * batches)]
+    for row in range(4):
+        assert np.array_equal(found[row::4], whole[row * batches : (row + 1) * batches])
+    config = get_architecture("elman").tiny_config()
+    with pytest.raises(ValueError, match=r"give --config\.stateful True"):
+        objective.check_model(config)
+    config.stateful = True
+    objective.check_model(config)
+    with pytest.raises(ValueError, match=r"give --objective\.batching contiguous"):
+        TextStretchesObjective(get_architecture("elman")).check_model(config)
+    with pytest.raises(ValueError, match="gpt2018 carries no state"):
+        TextStretchesObjective(ROW, batching="contiguous").check_model(ROW.tiny_config())
+    with pytest.raises(ValueError, match="choose one of shuffled, contiguous"):
+        TextStretchesObjective(ROW, batching="sorted")
+
+
 def test_documents_may_follow_one_another_without_a_token(tokenizer: Any) -> None:
     assert TextStretchesObjective(ROW, closing_token="").closing(tokenizer) is None
     with pytest.raises(ValueError, match="none of the tokenizer's tokens"):
