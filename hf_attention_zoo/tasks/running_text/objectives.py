@@ -130,8 +130,8 @@ def objective_class(row: Architecture) -> type[Objective]:
     if not learns_from_text(row):
         able = [other.model_type for other in list_architectures() if learns_from_text(other)]
         raise ValueError(
-            f"{row.model_type} is not pre-trained on raw text; {', '.join(able[:-1])} and {able[-1]} are. Train it with "
-            f"`attention-zoo train {row.model_type}`"
+            f"{row.model_type} is not pre-trained on raw text; {', '.join(able[:-1])} and {able[-1]} are. Train it "
+            f"with `attention-zoo train {row.model_type}`"
         )
     return load_object(OBJECTIVES.get(row.model_type, TEXT_STRETCHES))
 

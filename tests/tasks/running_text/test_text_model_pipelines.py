@@ -1,4 +1,4 @@
-"""BERT, GPT and recurrent networks through transformers' own pipelines, from saved folders: one text, lists, batches."""
+"""BERT, GPT and recurrent networks through transformers' own pipelines, from saved folders: texts, lists, batches."""
 
 from pathlib import Path
 from typing import Any
