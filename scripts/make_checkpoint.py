@@ -71,18 +71,7 @@ def main() -> None:
         picture = options.out / f"example{Path(options.example).suffix}"
         shutil.copyfile(options.example, picture)
         options.example = picture.as_posix()
-    if model.config.model_type in {row.model_type for row in hf_attention_zoo.list_architectures() if row.aligner}:
-        text = options.example
-        if options.example_pair:
-            text = {"text": options.example, "text_pair": options.example_pair}
-        beams = {"num_beams": model.generation_config.num_beams or 1} if model.config.is_encoder_decoder else {}
-        (alignment,) = hf_attention_zoo.align(model, reader, [text], **beams)
-        alignment.plot(options.out / "alignment.png")
-    elif hasattr(model, "sentence_vectors"):
-        project_sentences(model, reader, drawn_sentences(metrics["dataset"])).plot(options.out / SENTENCES_FILE)
-    elif saved_auto_class(options.out) == "AutoModelForCausalLM":
-        texts = [line for document in DocumentSource(metrics["dataset"]["name"], split="test") for line in document]
-        hf_attention_zoo.cluster_words(model, reader, texts).plot(options.out / WORDS_FILE)
+    draw(options.out, model, reader, options.example, options.example_pair, metrics["dataset"])
     example = (
         f"{options.out.name}/{Path(options.example).name}" if hasattr(reader, "image_processor") else options.example
     )
@@ -93,7 +82,25 @@ def main() -> None:
         sample = get_sample(metrics["dataset"]["name"])
         facts |= {"data_licence": sample.licence, "data_source": sample.source, "limits": sample.dataset_card}
     (options.out / "facts.json").write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(f"{write_card(options.out)}, {size:.1f} MB of weights")
+    print(f"{write_card(options.out, run=True)}, {size:.1f} MB of weights")
+
+
+def draw(out: Path, model: Any, reader: Any, example: str, pair: str | None, dataset: dict[str, Any]) -> None:
+    """The picture of a card: where the model looks in the example, or the vectors of one that does not look.
+
+    Args:
+        dataset: what metrics.json says of it.
+    """
+    if model.config.model_type in {row.model_type for row in hf_attention_zoo.list_architectures() if row.aligner}:
+        text = {"text": example, "text_pair": pair} if pair else example
+        beams = {"num_beams": model.generation_config.num_beams or 1} if model.config.is_encoder_decoder else {}
+        (alignment,) = hf_attention_zoo.align(model, reader, [text], **beams)
+        alignment.plot(out / "alignment.png")
+    elif hasattr(model, "sentence_vectors"):
+        project_sentences(model, reader, drawn_sentences(dataset)).plot(out / SENTENCES_FILE)
+    elif saved_auto_class(out) == "AutoModelForCausalLM":
+        texts = [line for document in DocumentSource(dataset["name"], split="test") for line in document]
+        hf_attention_zoo.cluster_words(model, reader, texts).plot(out / WORDS_FILE)
 
 
 def evaluation_command(out: Path, chosen: dict[str, str]) -> str:

@@ -196,7 +196,7 @@ def _run(
     examples = task.examples(folder, metrics)
     picture, shown = task.draw(folder, examples)
     write_facts(folder, sample, task.facts(examples[0]), picture)
-    card = write_card(folder)
+    card = write_card(folder, run=True)
 
     answers = answer_in_fresh_process(folder, [example.given for example in examples], task.answering)
     print(f"\nreloaded in a fresh process through {saved_auto_class(folder)}; {task.chosen}:")

@@ -39,9 +39,10 @@ def main(argv: Sequence[str]) -> int:
 
     from hf_attention_zoo.alignment.results.word_weights import measure_word_weights
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
-    from hf_attention_zoo.data.labels import REGRESSION, known_names, label_info_of
+    from hf_attention_zoo.data.labels import label_info_of
     from hf_attention_zoo.data.split_names import canonical_split
     from hf_attention_zoo.folders.saved_model import load_checkpoint
+    from hf_attention_zoo.tasks.labels.named_classes import read_with_names
     from hf_attention_zoo.tasks.labels.rows import load_labelled
 
     silence_libraries()
@@ -52,15 +53,15 @@ def main(argv: Sequence[str]) -> int:
     named = {"text": options.text_column, "label": options.label_column}
     split = canonical_split(options.split)
     columns = {role: column for role, column in named.items() if column}
-    classes = None if info.problem_type == REGRESSION else known_names(info)
-    splits, _ = load_labelled(
-        options.dataset,
-        columns=columns or None,
-        problem_type=info.problem_type,
-        label_names=classes,
-        dataset_config=options.dataset_config,
-        label_separator=options.label_separator,
-        splits=[split],
+    settings = {
+        "columns": columns or None,
+        "problem_type": info.problem_type,
+        "dataset_config": options.dataset_config,
+        "label_separator": options.label_separator,
+        "splits": [split],
+    }
+    splits, _ = read_with_names(
+        options.folder, info, lambda names: load_labelled(options.dataset, label_names=names, **settings)
     )
     rows = splits[split]
     if options.max_documents is not None:

@@ -20,6 +20,7 @@ class Wording:
         picture: the picture's name in other words, and what it shows.
         reading: what `seconds` of the metrics measures.
         pipeline: name of the pipeline, where it is not the Hub's tag.
+        pipeline_options: further arguments of the pipeline's call in the example, as `, name=value`.
         reader: Auto class of what makes the inputs.
     """
 
@@ -29,6 +30,7 @@ class Wording:
     picture: tuple[str, str] = ("Attention weights of one held-out example", "")
     reading: str = "time"
     pipeline: str | None = None
+    pipeline_options: str = ""
     reader: str = "AutoTokenizer"
 
 

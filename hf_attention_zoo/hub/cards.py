@@ -1,7 +1,8 @@
 """The model card of a checkpoint folder, generated from what the folder itself records.
 
 Read are `config.json`, the weight file's header, `metrics.json` (written by the evaluation), `training.json` (written
-by the training), `facts.json` (by hand: what no program can know) and the architecture's registry row. A section
+by the training), `example.json` (what the example printed), `facts.json` (by hand: what no program can know) and the
+architecture's registry row. A section
 whose facts are missing is left out; nothing is filled in. Numbers of the paper stand apart from the checkpoint's and
 say so.
 
@@ -14,7 +15,10 @@ say so.
     licence        licence of the weights, as the Hub writes it ("apache-2.0", "mpl-2.0", ...)
     data_licence   licence of the training data
     data_source    where the training data come from
-    datasets       list of data set ids for the metadata; default: the data set of the evaluation
+    datasets       list of ids of Hub data sets for the metadata; default: the data set of the evaluation, if it is
+                   one; an empty list where that only looks like an id
+    base_model     the model that this one was fine-tuned from, a Hub id or the name of a folder beside this one;
+                   default: what the training went on from (--model)
     example        an input text for the usage lines
     example_pair   the second text of the example, for models that read pairs
     example_answer what the data give as the example's label, caption or translation; stands under the picture of it
@@ -48,6 +52,7 @@ from hf_attention_zoo.folders.card_text import (
 from hf_attention_zoo.folders.checkpoint_folder import require_folder
 from hf_attention_zoo.folders.privacy import is_secret_name
 from hf_attention_zoo.folders.written_files import note_files
+from hf_attention_zoo.hub.card_example import EXAMPLE_FILE, recorded_example, run_example, widget_output
 from hf_attention_zoo.hub.checkpoint_facts import Checkpoint, dataset_name
 from hf_attention_zoo.hub.language_codes import language_name
 from hf_attention_zoo.whole_files import whole_file
@@ -95,7 +100,7 @@ def build_card(folder: str | os.PathLike[str], *, name: str | None = None) -> st
             limits(checkpoint),
             licence(checkpoint),
         ]
-        metadata = checkpoint.metadata()
+        metadata = checkpoint.metadata(widget(checkpoint))
     text = f"---\n{metadata.to_yaml()}\n---\n\n" + "\n\n".join(part for part in parts if part) + "\n"
     read_back = ModelCard(text).data  # what the Hub will read must be what was meant
     if read_back.to_dict() != metadata.to_dict():
@@ -115,8 +120,20 @@ def records_as_written(path: Path) -> Iterator[None]:
         ) from error
 
 
-def write_card(folder: str | os.PathLike[str], *, name: str | None = None) -> Path:
-    """Writes README.md into the folder, in place of any earlier one, and returns its path."""
+def write_card(folder: str | os.PathLike[str], *, name: str | None = None, run: bool = False) -> Path:
+    """Writes README.md into the folder, in place of any earlier one, and returns its path.
+
+    Args:
+        run: run the lines of the example, whose output the card then shows (`example.json`); without it the output of
+            the last time is shown, if the lines are still the same.
+
+    Raises:
+        ValueError: as `build_card`, or the example does not run.
+    """
+    checkpoint = Checkpoint(require_folder(folder))
+    if run and example_input(checkpoint) is not None:
+        run_example(Path(folder), example_code(checkpoint, checkpoint.name))
+        note_files(Path(folder), EXAMPLE_FILE)
     text = build_card(folder, name=name)
     path = Path(folder) / "README.md"
     with whole_file(path) as unfinished:
@@ -163,25 +180,20 @@ def usage(checkpoint: Checkpoint) -> str:
     """Installation and the lines of Python that use the checkpoint."""
     name, wording = quoted(checkpoint.name), checkpoint.wording
     reader = wording.reader.removeprefix("Auto").lower()
-    example = checkpoint.facts.get("example") or EXAMPLES.get(checkpoint.direction[0] or "")
-    text = quoted(example) if example else 'input("text: ")'
-    if checkpoint.facts.get("example_pair"):
-        text = f'{{"text": {text}, "text_pair": {quoted(checkpoint.facts["example_pair"])}}}'
+    text = example_input(checkpoint) or 'input("text: ")'
     lines = [
         "## How to use it",
         "",
-        "```bash",
-        "pip install hf_attention_zoo",
-        "```",
+        "With `hf_attention_zoo` installed (in a copy of its source: `pip install .`):",
         "",
         "```python",
-        "import hf_attention_zoo",
-        f"from transformers import {', '.join(sorted({checkpoint.auto_class, wording.reader, 'pipeline'}))}",
-        "",
-        f"print(pipeline({quoted(wording.pipeline or checkpoint.task)}, model={name})({text}))",
+        example_code(checkpoint, checkpoint.name),
         "```",
         "",
     ]
+    printed = recorded_example(checkpoint.folder, example_code(checkpoint, checkpoint.folder.resolve().name))
+    if printed is not None:
+        lines += ["It prints, with numbers cut to four digits:", "", "```text", printed, "```", ""]
     if "/" not in checkpoint.name:
         lines += [f"Here {name} is this folder, seen from the one above it.", ""]
     lines += [
@@ -207,6 +219,43 @@ def usage(checkpoint: Checkpoint) -> str:
             "each `from_pretrained`; that runs the Python files of this repository, so look at them first.",
         ]
     return "\n".join(lines)
+
+
+def example_input(checkpoint: Checkpoint) -> str | None:
+    """The example as Python: a text, or both texts of a pair; None if there is none."""
+    example = checkpoint.facts.get("example") or EXAMPLES.get(checkpoint.direction[0] or "")
+    if not example:
+        return None
+    pair = checkpoint.facts.get("example_pair")
+    return f'{{"text": {quoted(example)}, "text_pair": {quoted(pair)}}}' if pair else quoted(example)
+
+
+def example_code(checkpoint: Checkpoint, name: str) -> str:
+    """The first lines of Python: what the pipeline prints of the example.
+
+    Args:
+        name: what is passed to `model=`.
+    """
+    wording = checkpoint.wording
+    named = ", ".join(sorted({checkpoint.auto_class, wording.reader, "pipeline"}))
+    task, text = quoted(wording.pipeline or checkpoint.task), example_input(checkpoint) or 'input("text: ")'
+    return (
+        f"import hf_attention_zoo\nfrom transformers import {named}\n\n"
+        f"print(pipeline({task}, model={quoted(name)})({text}{wording.pipeline_options}))"
+    )
+
+
+def widget(checkpoint: Checkpoint) -> list[dict[str, Any]] | None:
+    """The example for the Hub's widget, with its answer where the widget can show it; pictures have addresses only."""
+    example = checkpoint.facts.get("example")
+    if not example or checkpoint.wording.reader == "AutoProcessor":
+        return None
+    entry: dict[str, Any] = {"text": one_line(example)}
+    if checkpoint.facts.get("example_pair"):
+        entry["text_pair"] = one_line(checkpoint.facts["example_pair"])
+    printed = recorded_example(checkpoint.folder, example_code(checkpoint, checkpoint.folder.resolve().name))
+    output = widget_output(printed)
+    return [{**entry, "output": output} if output else entry]
 
 
 def has_alignment(checkpoint: Checkpoint) -> bool:

@@ -29,6 +29,7 @@ FACTS: dict[str, type | tuple[type, ...]] = {
     "data_licence": str,
     "data_source": str,
     "datasets": list,
+    "base_model": str,
     "example": str,
     "example_pair": str,
     "example_answer": str,
@@ -54,6 +55,9 @@ BUFFERS = frozenset({"running_mean", "running_var", "num_batches_tracked", "rewa
 
 
 WEIGHT_TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64"}
+
+
+HUB_ID = r"[A-Za-z0-9][\w.-]*/[\w.-]+"
 
 
 class Checkpoint:
@@ -126,7 +130,7 @@ class Checkpoint:
         """Language codes for the metadata; empty when nobody stated them."""
         where = f"{self.folder / 'facts.json'}, languages"
         stated = [check_language_code(code, where) for code in self.facts.get("languages", [])]
-        read = [self.data["language"]] if self.data.get("language") else []
+        read = [self.data.get("language"), (self.training.get("tokenizer") or {}).get("language")]
         return stated or list(dict.fromkeys(code for code in (*self.direction, *read) if code))
 
     @property
@@ -160,8 +164,23 @@ class Checkpoint:
         """The tag by which the Hub links a paper; only arXiv ids have one."""
         return [f"arxiv:{self.row.paper}"] if self.row.paper[0].isdigit() else []
 
-    def metadata(self) -> ModelCardData:
-        """The YAML block."""
+    @property
+    def base_model(self) -> str | None:
+        """The model that this one was fine-tuned from, as the Hub links it: a folder's name belongs to the same owner.
+
+        None for one that was trained from random weights, or goes on from an earlier state of itself.
+        """
+        base, owner = self.facts.get("base_model") or self.training.get("base_model"), self.name.rpartition("/")[0]
+        if not base or base.rpartition("/")[2] in (self.folder.resolve().name, self.name.rpartition("/")[2]):
+            return None
+        return f"{owner}/{base}" if owner and "/" not in base else base
+
+    def metadata(self, widget: list[dict[str, Any]] | None = None) -> ModelCardData:
+        """The YAML block.
+
+        Args:
+            widget: examples for the Hub's page.
+        """
         stated = self.facts.get("licence")
         identifier = stated.strip().lower().replace(" ", "-") if stated else None
         other = {}
@@ -170,16 +189,18 @@ class Checkpoint:
             identifier = "other"
         evaluated = self.eval_results()
         datasets = [str(entry) for entry in self.facts.get("datasets", [])]
-        if not datasets and self.dataset:
-            datasets = [slug(self.dataset)]
+        if "datasets" not in self.facts and self.dataset and re.fullmatch(HUB_ID, self.dataset):
+            datasets = [self.dataset]  # the Hub makes links of them: samples and files have no page there
         return ModelCardData(
             language=self.languages or None,
+            base_model=self.base_model,
             license=identifier,
             library_name="transformers",
             pipeline_tag=self.task,
             tags=["hf_attention_zoo", self.row.model_type, *self.attention_tag, *self.arxiv_tag],
             datasets=datasets or None,
             metrics=list(dict.fromkeys(result.metric_type for result in evaluated)) or None,
+            widget=widget,
             model_name=self.name.rpartition("/")[2] if evaluated else None,
             eval_results=evaluated or None,
             **other,

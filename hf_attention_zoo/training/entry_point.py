@@ -163,6 +163,7 @@ def _facts(task: TrainingTask, data: EncodedData, trainer: ZooTrainer, metrics: 
         "architecture": row.model_type,
         "task": plan.model.task,
         "recipe": plan.model.recipe,
+        "base_model": named_model(plan.model.model),
         "dataset": plan.data.dataset or plan.data.train_file,
         "parted": plan.parted,
         "seed": args.seed,
@@ -184,6 +185,11 @@ def _facts(task: TrainingTask, data: EncodedData, trainer: ZooTrainer, metrics: 
         "best_validation": trainer.state.best_metric,
         "averaged_checkpoints": trainer.averaging.steps if trainer.averaging is not None else None,
     }
+
+
+def named_model(given: str | None) -> str | None:
+    """The model that a run goes on from: a Hub id as it is, a folder by its name alone."""
+    return Path(given).resolve().name if given is not None and Path(given).is_dir() else given
 
 
 def get_tokenizer(task: TrainingTask, rows: Any, place: Path, *, resume: Path | None) -> Any:

@@ -18,6 +18,7 @@ from hf_attention_zoo.alignment.results.head_alignment import HeadAlignment
 from hf_attention_zoo.alignment.results.hop_attention import AttendedText, HopAttention
 from hf_attention_zoo.alignment.results.lineage import Lineage
 from hf_attention_zoo.alignment.results.sentence_projection import SentenceProjection
+from hf_attention_zoo.alignment.results.word_clusters import WordClusters
 from hf_attention_zoo.alignment.results.word_weights import LabelShare, WordWeights
 from hf_attention_zoo.cli.command import main
 from hf_attention_zoo.tokenization.word_groups import decoded_spans, word_groups
@@ -171,6 +172,7 @@ SHOWN = {
     **MADE,
     "sentences": lambda: SentenceProjection(("a", "b"), np.array([[0.0, 1.0], [1.0, 0.0]]), (0.6, 0.4)),
     "word weights": lambda: WordWeights("a", {"x": LabelShare([0.5], [0.5], [0.1], [0.1])}, 1),
+    "clusters": lambda: WordClusters(("a", "b"), np.eye(2), (1, 2), np.array([[0.0, 1.0, 0.5]])),
     "lineage": lambda: Lineage("a", ()),
 }
 

@@ -1,5 +1,6 @@
 """Model cards: what they say, what they leave out, and that the Hub can read them."""
 
+import ast
 import copy
 import json
 import re
@@ -12,6 +13,7 @@ from huggingface_hub import EvalResult, ModelCard, metadata_load
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
 from hf_attention_zoo.folders.privacy import public_command
+from hf_attention_zoo.hub.card_example import readable
 from hf_attention_zoo.hub.cards import build_card, write_card
 from hf_attention_zoo.hub.checkpoint_facts import dataset_name
 from hf_attention_zoo.hub.language_codes import LANGUAGE_NAMES, check_language_code
@@ -48,7 +50,7 @@ def test_metadata_of_a_full_card_is_what_the_hub_expects(recorded_checkpoint: Pa
         "library_name": "transformers",
         "pipeline_tag": "translation",
         "tags": ["hf_attention_zoo", "rnnsearch", "attention", "arxiv:1409.0473"],
-        "datasets": ["translation_de_en"],
+        "widget": [{"text": "Der Hund läuft."}],
         "metrics": ["sacrebleu", "chrf", "perplexity"],
     }
     name, results = model_index_to_eval_results(index)
@@ -334,3 +336,58 @@ def test_every_two_letter_code_has_a_name_and_passes() -> None:
     )
     assert check_language_code("ace", "test") == "ace"
     assert check_language_code("multilingual", "test") == "multilingual"
+
+
+def test_what_the_example_prints_is_shown_while_its_lines_are_the_same(recorded_checkpoint: Path) -> None:
+    assert "It prints" not in build_card(recorded_checkpoint)
+    card = write_card(recorded_checkpoint, run=True).read_text(encoding="utf-8")
+    shown = re.search(r"It prints.*?```text\n(.*?)\n```", card, re.DOTALL)[1]
+    answer = ast.literal_eval(shown)[0]["translation_text"]
+    assert metadata_load(recorded_checkpoint / "README.md")["widget"] == [
+        {"text": "Der Hund läuft.", "output": {"text": answer}}
+    ]
+    assert build_card(recorded_checkpoint) == card
+    assert shown in build_card(recorded_checkpoint, name="ada/rnnsearch")
+    change(recorded_checkpoint, "facts.json", example="Ein Hund.")
+    assert "It prints" not in build_card(recorded_checkpoint)
+
+
+def test_an_example_that_does_not_run_is_told_and_changes_nothing(recorded_checkpoint: Path) -> None:
+    write_card(recorded_checkpoint)
+    before = (recorded_checkpoint / "README.md").read_text()
+    for file in recorded_checkpoint.glob("*tokenizer*"):
+        file.unlink()
+    with pytest.raises(ValueError, match=r"the example of .*rnnsearch-de-en does not run"):
+        write_card(recorded_checkpoint, run=True)
+    assert (recorded_checkpoint / "README.md").read_text() == before
+    assert not (recorded_checkpoint / "example.json").exists()
+
+
+def test_long_output_is_cut_and_numbers_have_four_digits() -> None:
+    assert readable(f"[0.123456789, 12.5, {'x' * 2000}]\n").startswith("[0.1234, 12.5, xx")
+    assert len(readable("x" * 2000)) < 600 and readable("x" * 2000).endswith(" ...")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "stated", "name", "shown"),
+    [
+        ({}, {}, None, None),
+        ({"base_model": "ada/gpt"}, {}, None, "ada/gpt"),
+        ({"base_model": "gpt"}, {}, "ada/tuned", "ada/gpt"),
+        ({"base_model": "gpt"}, {"base_model": "bob/other"}, "ada/tuned", "bob/other"),
+        ({"base_model": "rnnsearch-de-en"}, {}, None, None),  # an earlier state of itself
+    ],
+)
+def test_a_card_links_what_it_was_fine_tuned_from(
+    recorded_checkpoint: Path, recorded: dict, stated: dict, name: str | None, shown: str | None
+) -> None:
+    change(recorded_checkpoint, "training.json", **recorded)
+    change(recorded_checkpoint, "facts.json", **stated)
+    assert ModelCard(build_card(recorded_checkpoint, name=name)).data.to_dict().get("base_model") == shown
+
+
+def test_only_ids_of_the_hub_are_linked_as_data_sets(recorded_checkpoint: Path) -> None:
+    data = read(recorded_checkpoint, "metrics.json")["dataset"]
+    for dataset, linked in (("translation_de_en", None), ("runs/of/mine/de.tsv", None), ("ada/pairs", ["ada/pairs"])):
+        change(recorded_checkpoint, "metrics.json", dataset={**data, "name": dataset})
+        assert ModelCard(build_card(recorded_checkpoint)).data.to_dict().get("datasets") == linked

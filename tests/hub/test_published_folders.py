@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 import torch
+from huggingface_hub import ModelCardData, metadata_load
+from huggingface_hub.repocard_data import model_index_to_eval_results
+from huggingface_hub.utils import validate_repo_id
 from safetensors.torch import load_file
 
 from hf_attention_zoo import get_architecture
+from hf_attention_zoo.hub.card_example import readable
 from hf_attention_zoo.hub.cards import build_card
 
 REPOSITORY = Path(__file__).parents[2]
@@ -64,18 +68,53 @@ def base_install_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, MODULES.get(name, name.replace("-", "_")), None)
 
 
+def numbers_apart(text: str) -> tuple[str, list[float]]:
+    """What is printed without its decimal numbers, and these."""
+    pattern = r"-?\d+\.\d+"
+    return re.sub(pattern, "0.0", text), [float(number) for number in re.findall(pattern, text)]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_metadata_of_a_card_are_valid_and_complete(folder: Path) -> None:
+    metadata = metadata_load(folder / "README.md")
+    data = ModelCardData(**{name: value for name, value in metadata.items() if name != "model-index"})
+    results = model_index_to_eval_results(metadata["model-index"])[1]
+    assert data.language and all(len(code) == 2 for code in data.language) and results
+    assert all("/" in entry for entry in data.datasets or [])  # the Hub links them
+    model = json.loads((folder / "config.json").read_text())
+    tuned = folder.name in ("gpt2018-debian-section", "bert2018-tags-pud")
+    assert bool(data.base_model) == tuned
+    if tuned:
+        validate_repo_id(data.base_model)
+        assert (folder.parent / data.base_model / "config.json").is_file()
+    names = list(model.get("id2label", {}).values())
+    assert not any(re.fullmatch(r"(LABEL_)?\d+", name) for name in names)
+    for entry in metadata.get("widget", []):
+        assert entry["text"].strip()
+        assert (
+            {row["label"] for row in entry["output"]} <= set(names) if isinstance(entry.get("output"), list) else True
+        )
+    if model["model_type"] != "show_attend_tell":
+        assert metadata["widget"]
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_the_python_of_a_card_runs_as_printed(
     folder: Path, base_install_alone: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (folder / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
     assert len(blocks) >= 2
     (tmp_path / folder.name).symlink_to(folder, target_is_directory=True)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
-    for block in blocks:
+    exec(compile(blocks[0], folder.name, "exec"), names)
+    printed = numbers_apart(readable(capsys.readouterr().out))
+    shown = re.search(r"It prints, with numbers cut to four digits:\n\n```text\n(.*?)\n```", card, re.DOTALL)
+    assert shown is not None and numbers_apart(shown[1])[0] == printed[0]
+    assert numbers_apart(shown[1])[1] == pytest.approx(printed[1], abs=2e-3)
+    for block in blocks[1:]:
         exec(compile(block, folder.name, "exec"), names)
-    assert capsys.readouterr().out.strip()
     assert (tmp_path / "alignment.png").is_file() == any("alignment.plot" in block for block in blocks)
 
 

@@ -44,7 +44,7 @@ def plot_sentences(
     figure = Figure(figsize=(9.0, 7.0), dpi=dpi, facecolor="white")
     renderer = FigureCanvasAgg(figure).get_renderer()
     axes = figure.add_subplot()
-    axes.scatter(projection.points[:, 0], projection.points[:, 1], s=14, color="black", zorder=2)
+    axes.scatter(projection.points[:, 0], projection.points[:, 1], s=14, color="black", zorder=4)
     axes.margins(0.25, 0.12)
     axes.autoscale_view()
     shares = [f"{100 * share:.0f} %" for share in projection.explained]
@@ -54,8 +54,8 @@ def plot_sentences(
     if title:
         axes.set_title(title_label.text, fontproperties=FontProperties(fname=title_label.font_file, size=11))
 
-    frame = axes.get_window_extent(renderer).extents
-    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in axes.transData.transform(projection.points)]
+    frame, dot = axes.get_window_extent(renderer).extents, 3.5 * dpi / 72
+    taken = [(x - dot, y - dot, x + dot, y + dot) for x, y in axes.transData.transform(projection.points)]
     for point, label in zip(projection.points, labels, strict=True):
         text = axes.annotate(
             "\n".join(textwrap.wrap(label.text, LABEL_WIDTH) or [""]),

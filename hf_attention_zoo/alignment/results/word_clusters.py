@@ -52,6 +52,9 @@ class WordClusters:
         """The picture, see `plot_clusters`."""
         return drawing("plot_clusters")(self, path, title=title, dpi=dpi)
 
+    def _repr_png_(self) -> bytes:
+        return drawing("figure_png")(self.plot())
+
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """Words in the order of the tree, their counts, and the tree; also written to `path` if given."""
         record = {

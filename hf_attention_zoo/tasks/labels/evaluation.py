@@ -11,7 +11,7 @@ import torch
 from accelerate.utils import gather_object
 from transformers import DataCollatorWithPadding
 
-from hf_attention_zoo.data.labels import MULTI_LABEL, REGRESSION, SINGLE_LABEL, LabelInfo, known_names, label_info_of
+from hf_attention_zoo.data.labels import MULTI_LABEL, SINGLE_LABEL, LabelInfo, label_info_of
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.data.text_encoding import Text, encode_texts, symbols_as_text
 from hf_attention_zoo.evaluation.class_table import class_lines
@@ -28,6 +28,7 @@ from hf_attention_zoo.tasks.labels.baselines import (
     tfidf_logits,
 )
 from hf_attention_zoo.tasks.labels.evaluation_flags import build_parser
+from hf_attention_zoo.tasks.labels.named_classes import read_with_names
 from hf_attention_zoo.tasks.labels.rows import load_labelled
 from hf_attention_zoo.training.scored_data import chosen_data
 
@@ -100,10 +101,9 @@ def evaluate_classifier(
     }
     chosen = chosen_data(folder, given)
     settings, dataset = chosen.arguments, chosen.name
-    named = known_names(info) if info.problem_type != REGRESSION else None
-    splits, _ = settings.read(
-        load_labelled,
-        **{**settings.label_settings(), "label_names": named, "problem_type": info.problem_type},
+    wanted = {**settings.label_settings(), "problem_type": info.problem_type}
+    splits, _ = read_with_names(
+        folder, info, lambda names: settings.read(load_labelled, **{**wanted, "label_names": names})
     )
     splits = chosen.rows(splits)
     rows = rows_of_split(splits, split, max_samples, " with labels")

@@ -9,7 +9,9 @@ CARD = TaskCard(
             purpose="fills in hidden words, pre-trained for other tasks", reading="time to read the split"
         ),
         "text-generation": Wording(
-            purpose="continues texts, pre-trained for other tasks", reading="time to read the split"
+            purpose="continues texts, pre-trained for other tasks",
+            reading="time to read the split",
+            pipeline_options=", do_sample=False, max_new_tokens=30",
         ),
     },
     metrics={

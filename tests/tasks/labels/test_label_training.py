@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+import runpy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -277,3 +278,19 @@ def test_the_evaluate_command_finds_out_what_the_folder_holds(
     assert "test split, 4 texts" in capsys.readouterr().out
     lines = [json.loads(line) for line in answers.read_text().splitlines()]
     assert len(lines) == 4 and set(lines[0]) == {"label", "predicted", "logits"}
+
+
+def test_classes_may_get_names_that_say_more_and_are_scored_as_before(label_run: Arguments, tmp_path: Path) -> None:
+    train(label_run("--max_steps", "1"))
+    folder, names = tmp_path / "run", ["1 star", "2 stars", "3 stars"]
+    before = evaluate_classifier(folder, baselines=False)
+    script = runpy.run_path(str(Path(__file__).parents[3] / "scripts" / "name_labels.py"))
+    script["name_labels"](folder, names)
+    with pytest.raises(ValueError, match="3 classes; give each a name of its own"):
+        script["name_labels"](folder, names[:2])
+    assert [one["name"] for one in json.loads((folder / "metrics.json").read_text())["classes"]] == names
+    after = evaluate_classifier(folder, baselines=False)
+    assert after["confusion"] == before["confusion"] and after["results"]["loss"] == before["results"]["loss"]
+    assert [one["name"] for one in after["classes"]] == names
+    (answer,) = pipeline("text-classification", model=str(folder))("good and fair")
+    assert answer["label"] in names
