@@ -32,7 +32,7 @@ class AdditiveAttention(Attention):
     def __init__(self, query_size: int, value_size: int, attention_size: int, bias: bool = True) -> None:
         super().__init__()
         self.query_projection = nn.Linear(query_size, attention_size, bias=False)  # W_a
-        self.key_projection: nn.Module = nn.Linear(value_size, attention_size, bias=bias)  # U_a
+        self.key_projection: nn.Linear | nn.Identity = nn.Linear(value_size, attention_size, bias=bias)  # U_a
         self.score_vector = nn.Parameter(torch.zeros(attention_size))  # v_a
 
     def project_keys(self, values: Tensor) -> Tensor:

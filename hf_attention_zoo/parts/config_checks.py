@@ -6,6 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 
+def number_of_labels(config: Any) -> int:
+    """Classes of a classifier; transformers counts them in `id2label`, which may be missing.
+
+    Raises:
+        ValueError: the config says nothing of labels.
+    """
+    number = config.num_labels
+    if number is None:
+        raise ValueError("the config names no labels; set num_labels or id2label")
+    return number
+
+
 def check_sizes(config: Any, *names: str) -> None:
     """Sizes are 1 or more, or ValueError."""
     for name in names:

@@ -34,6 +34,22 @@ class EncoderStates(BaseModelOutput):
     final_cell: Tensor | None = None
     read_mask: Tensor | None = None
 
+    @staticmethod
+    def parts(states: EncoderStates | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """last_hidden_state, final_hidden, final_cell and read_mask, from which a decoder begins.
+
+        Raises:
+            ValueError: there are no states, or a part of them is missing.
+        """
+        found = () if states is None else (states.last_hidden_state, states.final_hidden, states.final_cell)
+        read = None if states is None else states.read_mask
+        given = [part for part in (*found, read) if part is not None]
+        if len(given) != 4:
+            raise ValueError(
+                "encoder_states is not given or not whole; give what the encoder returned, or a cache that has begun"
+            )
+        return given[0], given[1], given[2], given[3]
+
     @classmethod
     def of(cls, outputs: Any, begun: bool = False) -> EncoderStates:
         """An earlier encoder call's result, whether it came as an object or as a tuple.
