@@ -26,7 +26,7 @@ from transformers import PreTrainedModel
 from transformers.modeling_outputs import Seq2SeqModelOutput
 from transformers.utils import can_return_tuple
 
-from hf_attention_zoo.attention.attention_base import AttendedSource, Attention
+from hf_attention_zoo.attention.attention_base import AttendedSource, Attention, SourceAttention
 from hf_attention_zoo.attention.concat import ConcatAttention
 from hf_attention_zoo.attention.dot_product import DotProductAttention
 from hf_attention_zoo.attention.general import GeneralAttention
@@ -46,7 +46,7 @@ from hf_attention_zoo.recurrent.bidirectional import put_back, take
 from hf_attention_zoo.recurrent.reversing import ends_with_symbol, plan_reading
 from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM, split_layers
 from hf_attention_zoo.recurrent.uniform_initialisation import initialise_uniform_
-from hf_attention_zoo.seq2seq.decoding_state import DecodingState
+from hf_attention_zoo.seq2seq.decoding_state import DecodingState, for_outputs
 from hf_attention_zoo.seq2seq.encoder_decoder import EncoderDecoderBody, EncoderStates, TranslationHead, check_rows
 from hf_attention_zoo.seq2seq.zoo_generation import ZooGenerationMixin
 
@@ -114,7 +114,7 @@ class LuongDecoder(LuongPreTrainedModel):
     def __init__(self, config: LuongConfig) -> None:
         super().__init__(config)
         size = config.hidden_size
-        self.embed_tokens = token_table(config.decoder_vocab_size, config.embedding_size)
+        self.embed_tokens = token_table(config.target_rows, config.embedding_size)
         self.lstm = StackedLSTM(
             config.embedding_size,
             size,
@@ -151,8 +151,9 @@ class LuongDecoder(LuongPreTrainedModel):
         if cache is not None and cache.source:
             source, state = self.source_class(**cache.source), cache.hypothesis
         else:
-            source = self.attention.prepare(encoder_states.last_hidden_state, encoder_states.read_mask)
-            state = self.begin(encoder_states, hypotheses_per_source)
+            states, final_hidden, final_cell, read_mask = EncoderStates.parts(encoder_states)
+            source = self.attention.prepare(states, read_mask)
+            state = self.begin(final_hidden, final_cell, hypotheses_per_source)
         sources = source.values.shape[0]
         check_rows(words.shape[0], sources, state["hidden_0"].shape[0])
         seen = 0 if cache is None else cache.seen_tokens
@@ -196,7 +197,7 @@ class LuongDecoder(LuongPreTrainedModel):
             cache.hypothesis, cache.seen_tokens = state, seen + words.shape[1]
         return Seq2SeqModelOutput(
             last_hidden_state=outputs["attentional"],
-            cache=cache if use_cache else None,
+            cache=for_outputs(cache if use_cache else None),
             decoder_hidden_states=(words, outputs["hidden"]) if output_hidden_states else None,
             cross_attentions=(outputs["alignment"][:, None],) if output_attentions else None,  # (N, 1, T, S)
         )
@@ -206,9 +207,9 @@ class LuongDecoder(LuongPreTrainedModel):
         """Whether attention asks for the target position."""
         return self.config.attention_window != "global"
 
-    def begin(self, encoder_states: EncoderStates, copies: int) -> State:
-        """The encoder's last state of every layer, and a fed-back vector of zero."""
-        state = split_layers(encoder_states.final_hidden, encoder_states.final_cell)
+    def begin(self, final_hidden: Tensor, final_cell: Tensor, copies: int) -> State:
+        """The encoder's last state of every layer, (B, L, H) each, and a fed-back vector of zero."""
+        state = split_layers(final_hidden, final_cell)
         if self.config.input_feeding:
             state["attentional"] = torch.zeros_like(state["hidden_0"])
         return {name: tensor.repeat_interleave(copies, 0) if copies > 1 else tensor for name, tensor in state.items()}
@@ -232,7 +233,7 @@ class LuongForConditionalGeneration(TranslationHead, LuongPreTrainedModel, ZooGe
     def __init__(self, config: LuongConfig) -> None:
         super().__init__(config)
         self.model = LuongModel(config)
-        self.lm_head = nn.Linear(config.hidden_size, config.decoder_vocab_size, bias=False)  # W_s
+        self.lm_head = nn.Linear(config.hidden_size, config.target_rows, bias=False)  # W_s
         self.post_init()
 
     @property
@@ -246,7 +247,7 @@ class LuongForConditionalGeneration(TranslationHead, LuongPreTrainedModel, ZooGe
         return 0 if self.config.attention_score == "location" else 1
 
 
-def build_attention(config: LuongConfig) -> Attention:
+def build_attention(config: LuongConfig) -> SourceAttention:
     """The score and the window that the config names."""
     size = config.hidden_size
     if config.attention_score == "location":
@@ -256,7 +257,8 @@ def build_attention(config: LuongConfig) -> Attention:
     elif config.attention_score == "general":
         mechanism = GeneralAttention(size, size)
     else:
-        mechanism = ConcatAttention(size, size, size, config.concat_source_weight)
+        fixed = config.concat_source_weight == "identity"
+        mechanism = ConcatAttention(size, size, size, "identity" if fixed else "learned")
     if config.attention_window == "global":
         return mechanism
     if config.attention_window == "local-m":
