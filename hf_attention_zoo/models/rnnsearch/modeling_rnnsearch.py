@@ -16,7 +16,7 @@ m embedding, n hidden, l maxout units, V target vocabulary.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -32,15 +32,22 @@ from hf_attention_zoo.loops.gated_loop import project_context, project_inputs
 from hf_attention_zoo.loops.may_run import twin_may_run
 from hf_attention_zoo.loops.weight_tape import WeightTape
 from hf_attention_zoo.models.rnnsearch.configuration_rnnsearch import RNNsearchConfig
-from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, one_of
+from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, needed, one_of
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional import BidirectionalGatedEncoder, first_real_position
 from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_
 from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 from hf_attention_zoo.recurrent.readout import MaxoutReadout
-from hf_attention_zoo.seq2seq.decoding_state import DecodingState
+from hf_attention_zoo.seq2seq.decoding_state import DecodingState, for_outputs
 from hf_attention_zoo.seq2seq.encoder_decoder import EncoderDecoderBody, TranslationHead, check_rows
 from hf_attention_zoo.seq2seq.zoo_generation import ZooGenerationMixin
+
+# Which biases a gated unit has, for each choice of the config.
+UNIT_BIASES: dict[str, Literal["all", "candidate", "none"]] = {
+    "affine": "all",
+    "groundhog": "candidate",
+    "none": "none",
+}
 
 
 class RNNsearchPreTrainedModel(PreTrainedModel):
@@ -58,7 +65,8 @@ class RNNsearchPreTrainedModel(PreTrainedModel):
         initialise_gated_(module, self.config.initializer_range, zero=("score_vector",))
         if isinstance(module, AdditiveAttention):  # comes after its children
             for projection in (module.query_projection, module.key_projection):
-                init.normal_(projection.weight, std=self.config.attention_initializer_range)
+                if isinstance(projection, nn.Linear):
+                    init.normal_(projection.weight, std=self.config.attention_initializer_range)
 
 
 class RNNsearchEncoder(RNNsearchPreTrainedModel):
@@ -68,7 +76,7 @@ class RNNsearchEncoder(RNNsearchPreTrainedModel):
         super().__init__(config)
         self.embed_tokens = token_table(config.vocab_size, config.embedding_size)  # E_x
         self.embedding_bias = embedding_bias(config)
-        bias = {"affine": "all", "groundhog": "candidate", "none": "none"}[config.biases]
+        bias = UNIT_BIASES[config.biases]
         self.reader = BidirectionalGatedEncoder(
             GatedUnit(config.embedding_size, config.hidden_size, bias=bias),
             GatedUnit(config.embedding_size, config.hidden_size, bias=bias),
@@ -104,7 +112,7 @@ class RNNsearchDecoder(RNNsearchPreTrainedModel):
     def __init__(self, config: RNNsearchConfig) -> None:
         super().__init__(config)
         annotation_size, some_bias = 2 * config.hidden_size, config.biases != "none"
-        self.embed_tokens = token_table(config.decoder_vocab_size, config.embedding_size)  # E_y
+        self.embed_tokens = token_table(config.target_rows, config.embedding_size)  # E_y
         self.embedding_bias = embedding_bias(config)
         self.initial_state = nn.Linear(config.hidden_size, config.hidden_size, bias=some_bias)  # W_s
         self.attention = AdditiveAttention(
@@ -114,7 +122,7 @@ class RNNsearchDecoder(RNNsearchPreTrainedModel):
             config.embedding_size,
             config.hidden_size,
             context_size=annotation_size,
-            bias={"affine": "all", "groundhog": "candidate", "none": "none"}[config.biases],
+            bias=UNIT_BIASES[config.biases],
         )
         self.readout = MaxoutReadout(
             (config.hidden_size, config.embedding_size, annotation_size), config.maxout_size, bias=some_bias
@@ -154,14 +162,17 @@ class RNNsearchDecoder(RNNsearchPreTrainedModel):
         words = self.dropout(words)
         cache = DecodingState() if use_cache and cache is None else cache
 
-        kept = cache.source if cache is not None and cache.source else {}
-        if kept:
-            source, state = AttendedSource(*(kept[name] for name in ("values", "keys", "mask"))), cache.hypothesis
+        if cache is not None and cache.source:
+            kept, state = cache.source, cache.hypothesis
+            source = AttendedSource(*(kept[name] for name in ("values", "keys", "mask")))
         else:
-            mask = encoder_mask(encoder_attention_mask, encoder_hidden_states)
-            source = self.attention.prepare(encoder_hidden_states, mask)  # U_a h_j, once
+            annotations = needed(
+                encoder_hidden_states, "encoder_hidden_states", "give them, or a cache that has begun"
+            )
+            mask = encoder_mask(encoder_attention_mask, annotations)
+            source = self.attention.prepare(annotations, mask)  # U_a h_j, once
             kept = {"values": source.values, "keys": source.keys, "mask": source.mask}
-            state = self.begin(encoder_hidden_states, mask, hypotheses_per_source)
+            state = self.begin(annotations, mask, hypotheses_per_source)
         sources = source.values.shape[0]
         check_rows(words.shape[0], sources, state["hidden"].shape[0])
         timing = self.config.decoder_timing
@@ -210,7 +221,7 @@ class RNNsearchDecoder(RNNsearchPreTrainedModel):
             cache.source, cache.hypothesis, cache.seen_tokens = kept, state, cache.seen_tokens + words.shape[1]
         return Seq2SeqModelOutput(
             last_hidden_state=units,
-            cache=cache if use_cache else None,
+            cache=for_outputs(cache if use_cache else None),
             decoder_hidden_states=(words, outputs["state"]) if output_hidden_states else None,
             cross_attentions=(outputs["alignment"][:, None],) if output_attentions else None,  # (N, 1, T, S)
         )
@@ -241,7 +252,7 @@ class RNNsearchForConditionalGeneration(TranslationHead, RNNsearchPreTrainedMode
         super().__init__(config)
         self.model = RNNsearchModel(config)
         self.lm_head = nn.Linear(
-            config.output_rank or config.maxout_size, config.decoder_vocab_size, bias=config.biases != "none"
+            config.output_rank or config.maxout_size, config.target_rows, bias=config.biases != "none"
         )  # W_o
         self.post_init()
 
