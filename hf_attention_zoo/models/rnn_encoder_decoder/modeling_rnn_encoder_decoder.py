@@ -35,14 +35,14 @@ from hf_attention_zoo.loops.gated_loop import project_context
 from hf_attention_zoo.loops.may_run import twin_may_run
 from hf_attention_zoo.losses.token_loss import log_likelihood
 from hf_attention_zoo.models.rnn_encoder_decoder.configuration_rnn_encoder_decoder import RNNEncoderDecoderConfig
-from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, one_of
+from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, needed, one_of
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional import put_back, take
 from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_
 from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 from hf_attention_zoo.recurrent.readout import MaxoutReadout
 from hf_attention_zoo.recurrent.reversing import check_something_is_read, plan_reading
-from hf_attention_zoo.seq2seq.decoding_state import DecodingState
+from hf_attention_zoo.seq2seq.decoding_state import DecodingState, for_outputs
 from hf_attention_zoo.seq2seq.encoder_decoder import EncoderDecoderBody, TranslationHead, check_rows
 from hf_attention_zoo.seq2seq.zoo_generation import ZooGenerationMixin
 
@@ -150,7 +150,7 @@ class RNNEncoderDecoderDecoder(RNNEncoderDecoderPreTrainedModel):
         super().__init__(config)
         hidden, units = config.hidden_size, config.maxout_size
         after = {"reset": "after", "reset_bias": False} if config.form == "paper" else {}
-        self.embed_tokens = token_table(config.decoder_vocab_size, config.embedding_size)  # E_y
+        self.embed_tokens = token_table(config.target_rows, config.embedding_size)  # E_y
         self.embedding_bias = embedding_bias(config)
         self.initial_state = nn.Linear(hidden, hidden, bias=config.biases)  # V'
         self.unit = GatedUnit(
@@ -198,19 +198,21 @@ class RNNEncoderDecoderDecoder(RNNEncoderDecoderPreTrainedModel):
             words = words + self.embedding_bias
         words = self.dropout(words)
         cache = DecodingState() if use_cache and cache is None else cache
-        started = cache is not None and bool(cache.hypothesis)
-        if started:
-            source, hidden = cache.source, cache.hypothesis["hidden"]
+        begun = cache if cache is not None and cache.hypothesis else None
+        if begun is not None:
+            source, hidden = begun.source, begun.hypothesis["hidden"]
         else:
             words = functional.pad(words[:, 1:], (0, 0, 1, 0))  # e(y_0) = 0
-            source = self.source_terms(encoder_states.summary)
-            hidden = self.begin(encoder_states.summary, hypotheses_per_source)
+            given = None if encoder_states is None else encoder_states.summary
+            summary = needed(given, "encoder_states", "give what the encoder returned, or a cache that has begun")
+            source = self.source_terms(summary)
+            hidden = self.begin(summary, hypotheses_per_source)
         sources = source["readout"].shape[0]
         check_rows(words.shape[0], sources, hidden.shape[0])
         terms = {name: _per_hypothesis(term, words.shape[0] // sources) for name, term in source.items()}
 
         # authors' code: the initial state speaks the first word, and updates begin with the second
-        spoken = [hidden[:, None]] if self.config.form == "groundhog" and not started else []
+        spoken = [hidden[:, None]] if self.config.form == "groundhog" and begun is None else []
         consumed = words[:, len(spoken) :]
         if consumed.shape[1]:
             spoken.append(self.unit.read(consumed, hidden, terms["summary"], terms.get("gates")))
@@ -223,7 +225,7 @@ class RNNEncoderDecoderDecoder(RNNEncoderDecoderPreTrainedModel):
             cache.seen_tokens += words.shape[1]
         return Seq2SeqModelOutput(
             last_hidden_state=units,
-            cache=cache if use_cache else None,
+            cache=for_outputs(cache if use_cache else None),
             decoder_hidden_states=(words, states) if output_hidden_states else None,
         )
 
@@ -253,7 +255,7 @@ class RNNEncoderDecoderForConditionalGeneration(TranslationHead, RNNEncoderDecod
         super().__init__(config)
         self.model = RNNEncoderDecoderModel(config)
         self.lm_head = nn.Linear(
-            config.output_rank or config.maxout_size, config.decoder_vocab_size, bias=config.biases
+            config.output_rank or config.maxout_size, config.target_rows, bias=config.biases
         )  # G, or its second factor
         self.post_init()
 
