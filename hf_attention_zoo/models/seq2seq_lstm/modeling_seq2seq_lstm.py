@@ -13,7 +13,7 @@ E embedding, H cells, L layers, V target vocabulary.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -28,7 +28,7 @@ from hf_attention_zoo.recurrent.bidirectional import put_back, take
 from hf_attention_zoo.recurrent.reversing import check_something_is_read, ends_with_symbol, plan_reading
 from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM, split_layers
 from hf_attention_zoo.recurrent.uniform_initialisation import initialise_uniform_
-from hf_attention_zoo.seq2seq.decoding_state import DecodingState
+from hf_attention_zoo.seq2seq.decoding_state import DecodingState, for_outputs
 from hf_attention_zoo.seq2seq.encoder_decoder import EncoderDecoderBody, EncoderStates, TranslationHead, check_rows
 from hf_attention_zoo.seq2seq.zoo_generation import ZooGenerationMixin
 
@@ -100,7 +100,7 @@ class Seq2SeqLSTMDecoder(Seq2SeqLSTMPreTrainedModel):
 
     def __init__(self, config: Seq2SeqLSTMConfig) -> None:
         super().__init__(config)
-        self.embed_tokens = token_table(config.decoder_vocab_size, config.embedding_size)
+        self.embed_tokens = token_table(config.target_rows, config.embedding_size)
         self.lstm = build_stack(config)
         self.dropout = nn.Dropout(config.dropout)
         self.post_init()
@@ -126,8 +126,8 @@ class Seq2SeqLSTMDecoder(Seq2SeqLSTMPreTrainedModel):
         if cache is not None and cache.hypothesis:
             mask, state = cache.source["mask"], cache.hypothesis
         else:
-            mask = encoder_states.read_mask
-            state = split_layers(encoder_states.final_hidden, encoder_states.final_cell)
+            _, final_hidden, final_cell, mask = EncoderStates.parts(encoder_states)
+            state = split_layers(final_hidden, final_cell)
             if hypotheses_per_source > 1:
                 state = {name: tensor.repeat_interleave(hypotheses_per_source, 0) for name, tensor in state.items()}
         check_rows(words.shape[0], mask.shape[0], state["hidden_0"].shape[0])
@@ -137,7 +137,7 @@ class Seq2SeqLSTMDecoder(Seq2SeqLSTMPreTrainedModel):
             cache.hypothesis, cache.seen_tokens = state, cache.seen_tokens + words.shape[1]
         return Seq2SeqModelOutput(
             last_hidden_state=outputs,
-            cache=cache if use_cache else None,
+            cache=for_outputs(cache if use_cache else None),
             decoder_hidden_states=(words, outputs) if output_hidden_states else None,
         )
 
@@ -181,7 +181,7 @@ class Seq2SeqLSTMForConditionalGeneration(TranslationHead, Seq2SeqLSTMPreTrained
     def __init__(self, config: Seq2SeqLSTMConfig) -> None:
         super().__init__(config)
         self.model = Seq2SeqLSTMModel(config)
-        self.lm_head = nn.Linear(config.hidden_size, config.decoder_vocab_size, bias=config.biases != "none")  # W_s
+        self.lm_head = nn.Linear(config.hidden_size, config.target_rows, bias=config.biases != "none")  # W_s
         self.post_init()
 
     def sentence_vectors(
@@ -197,7 +197,7 @@ def build_stack(config: Seq2SeqLSTMConfig) -> StackedLSTM:
         config.embedding_size,
         config.hidden_size,
         config.num_hidden_layers,
-        biases=config.biases,
+        biases=cast(Literal["none", "one", "two"], config.biases),  # the config allows no others
         peephole=config.peephole,
         dropout=config.dropout,
     )
