@@ -6,12 +6,15 @@ model size, h heads.
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor
 from transformers.activations import ACT2FN
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from hf_attention_zoo.attention.packing import Packing
 from hf_attention_zoo.models.transformer2017.configuration_transformer2017 import Transformer2017Config
+from hf_attention_zoo.parts.model_inputs import needed
 from hf_attention_zoo.parts.post_norm_layers import FeedForward, InterfaceAttention, Residual
 from hf_attention_zoo.seq2seq.shared_source_cache import SharedSourceCache
 
@@ -28,9 +31,11 @@ class Transformer2017Attention(InterfaceAttention):
         )
         bias, dropout = config.attention_bias, config.attention_dropout
         super().__init__(config, layer_idx, size, heads, key, value, bias, dropout, is_causal)
-        fused = heads * (key + value) + (heads * key if is_self else 0)  # what the authors' code draws as one matrix
-        self.k_proj.fan_out = self.v_proj.fan_out = fused
-        self.q_proj.fan_out = fused if is_self else heads * key
+        queries, memory = heads * self.key_size, heads * (self.key_size + self.value_size)
+        fused = memory + (queries if is_self else 0)  # what the authors' code draws as one matrix
+        fan_out = {self.k_proj: fused, self.v_proj: fused, self.q_proj: fused if is_self else queries}
+        for projection, width in fan_out.items():
+            vars(projection)["fan_out"] = width
 
 
 def feed_forward(config: Transformer2017Config) -> FeedForward:
@@ -99,10 +104,11 @@ class DecoderLayer(GradientCheckpointingLayer):
         states = self.self_attention_residual(states, mixed)
 
         if cache is not None and cache.is_updated.get(self.layer_idx):
-            kept = cache.cross_attention_cache.layers[self.layer_idx]
+            kept: Any = cache.cross_attention_cache.layers[self.layer_idx]
             keys, values = kept.keys, kept.values
         else:
-            keys, values = self.cross_attention.project_memory(source, source_packing)
+            memory = needed(source, "encoder_hidden_states", "give them, or a cache that holds the source")
+            keys, values = self.cross_attention.project_memory(memory, source_packing)
             if cache is not None:
                 keys, values = cache.cross_attention_cache.update(keys, values, self.layer_idx)
                 cache.is_updated[self.layer_idx] = True

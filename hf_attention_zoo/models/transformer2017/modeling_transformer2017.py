@@ -47,6 +47,7 @@ from hf_attention_zoo.parts.model_inputs import (
     check_vectors,
     encoder_mask,
     label_loss,
+    needed,
     one_of,
     up_to_last_label,
 )
@@ -78,15 +79,16 @@ class Transformer2017PreTrainedModel(PreTrainedModel):
         The code drew the three projections of self-attention as one matrix, and those of a source's keys and values
         as another: the sums of their widths are the widths that count.
         """
-        if isinstance(module, nn.Embedding) or getattr(module, "is_table", False):
+        bias = getattr(module, "bias", None)
+        if isinstance(module, nn.Embedding) or (isinstance(module, nn.Linear) and getattr(module, "is_table", False)):
             init.normal_(module.weight, std=self.config.hidden_size**-0.5)
         elif isinstance(module, nn.Linear):
             reach = math.sqrt(6 / (module.in_features + getattr(module, "fan_out", module.out_features)))
             init.uniform_(module.weight, -reach, reach)
         elif isinstance(module, nn.LayerNorm):
             init.ones_(module.weight)
-        if getattr(module, "bias", None) is not None:
-            init.zeros_(module.bias)
+        if bias is not None:
+            init.zeros_(bias)
 
 
 class TokenStack(Transformer2017PreTrainedModel):
@@ -136,13 +138,13 @@ class Transformer2017Encoder(TokenStack):
 
         Positions count the tokens that the mask shows, so that pads may stand on either side.
         """
-        one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
+        vectors = one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
         with_weights, with_states = wanted_outputs(self.config, output_attentions, output_hidden_states)
         if input_ids is not None:
             check_ids("source", input_ids)
-            inputs_embeds = self.embed_tokens(input_ids)
-        real = encoder_mask(attention_mask, inputs_embeds)
-        states = self.positioned(inputs_embeds, order=None if attention_mask is None else token_order(real))
+            vectors = self.embed_tokens(input_ids)
+        real = encoder_mask(attention_mask, vectors)
+        states = self.positioned(vectors, order=None if attention_mask is None else token_order(real))
         mask = create_bidirectional_mask(
             masking_config(self.config, with_weights), states, None if attention_mask is None else real
         )
@@ -161,7 +163,7 @@ class Transformer2017Decoder(TokenStack):
     """Writes the target."""
 
     def __init__(self, config: Transformer2017Config) -> None:
-        super().__init__(config, config.decoder_vocab_size)
+        super().__init__(config, config.target_rows)
         self.layers = nn.ModuleList([DecoderLayer(config, index) for index in range(config.num_hidden_layers)])
         self.gradient_checkpointing = False
         self.post_init()
@@ -191,16 +193,17 @@ class Transformer2017Decoder(TokenStack):
             cache: of the words before these.
             hypotheses_per_source: K.
         """
-        one_of(decoder_input_ids=input_ids, decoder_inputs_embeds=inputs_embeds)
+        vectors = one_of(decoder_input_ids=input_ids, decoder_inputs_embeds=inputs_embeds)
         config = self.config
         with_weights, with_states = wanted_outputs(self.config, output_attentions, output_hidden_states)
         use_cache = config.use_cache if use_cache is None else use_cache
         if input_ids is not None:
             check_ids("target", input_ids)
-            inputs_embeds = self.embed_tokens(input_ids)
+            vectors = self.embed_tokens(input_ids)
             if config.decoder_start == "zero":
-                inputs_embeds = inputs_embeds.masked_fill((input_ids == config.decoder_start_token_id)[..., None], 0.0)
-        check_vectors("target", inputs_embeds)
+                start = needed(config.decoder_start_token_id, "decoder_start_token_id", "set it in the config")
+                vectors = vectors.masked_fill((input_ids == start)[..., None], 0.0)
+        check_vectors("target", vectors)
         if cache is not None or use_cache:
             cache = SharedSourceCache.new(config) if cache is None else SharedSourceCache.of(cache)
         if cache is not None and cache.has_source:
@@ -209,18 +212,18 @@ class Transformer2017Decoder(TokenStack):
                 encoder_attention_mask = cache.source_mask
             source = None
         else:
-            source = encoder_hidden_states
+            source = needed(encoder_hidden_states, "encoder_hidden_states", "give them, or a cache with the source")
             sources, begun_rows = source.shape[0], source.shape[0] * hypotheses_per_source
             if encoder_attention_mask is not None:
                 encoder_attention_mask = encoder_mask(encoder_attention_mask, source)
             if cache is not None:
                 cache.source_mask = encoder_attention_mask
-        check_rows(inputs_embeds.shape[0], sources, begun_rows)
+        check_rows(vectors.shape[0], sources, begun_rows)
 
         first = cache.get_seq_length() if cache is not None else 0
         real = attention_mask.bool() if attention_mask is not None and attention_mask.ndim == 2 else None
-        order = None if real is None else token_order(target_mask(real, inputs_embeds, first))
-        states = self.positioned(inputs_embeds, first, None if order is None else order[:, -inputs_embeds.shape[1] :])
+        order = None if real is None else token_order(target_mask(real, vectors, first))
+        states = self.positioned(vectors, first, None if order is None else order[:, -vectors.shape[1] :])
         masking = masking_config(self.config, with_weights)
         mask = create_causal_mask(
             masking,
@@ -240,7 +243,7 @@ class Transformer2017Decoder(TokenStack):
                 source_packing = Packing.of(encoder_attention_mask)
         if packing is not None:
             states = packing.pack(states)
-        if source_packing is not None:
+        if source_packing is not None and source is not None:
             source = source_packing.pack(source)
         given = (source, mask, source_mask, with_weights)
         more = {"packing": packing, "source_packing": source_packing, "cache": cache}
@@ -273,7 +276,7 @@ class Transformer2017Model(SharedTable, Transformer2017PreTrainedModel):
         attention_mask: Tensor | None = None,
         decoder_input_ids: Tensor | None = None,
         decoder_attention_mask: Tensor | None = None,
-        encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
+        encoder_outputs: BaseModelOutput | tuple[Any, ...] | None = None,
         cache: Cache | None = None,
         inputs_embeds: Tensor | None = None,
         decoder_inputs_embeds: Tensor | None = None,
@@ -294,10 +297,11 @@ class Transformer2017Model(SharedTable, Transformer2017PreTrainedModel):
             encoder_outputs = self.encoder(input_ids, attention_mask, inputs_embeds, **wanted, return_dict=True)
         elif not isinstance(encoder_outputs, BaseModelOutput):
             encoder_outputs = BaseModelOutput(*encoder_outputs[:3])
+        encoded: Any = encoder_outputs
         decoded = self.decoder(
             decoder_input_ids,
             decoder_attention_mask,
-            encoder_outputs.last_hidden_state,
+            encoded.last_hidden_state,
             attention_mask,
             cache=cache,
             inputs_embeds=decoder_inputs_embeds,
@@ -312,9 +316,9 @@ class Transformer2017Model(SharedTable, Transformer2017PreTrainedModel):
             decoder_hidden_states=decoded.hidden_states,
             decoder_attentions=decoded.attentions,
             cross_attentions=decoded.cross_attentions,
-            encoder_last_hidden_state=encoder_outputs.last_hidden_state,
-            encoder_hidden_states=encoder_outputs.hidden_states,
-            encoder_attentions=encoder_outputs.attentions,
+            encoder_last_hidden_state=encoded.last_hidden_state,
+            encoder_hidden_states=encoded.hidden_states,
+            encoder_attentions=encoded.attentions,
         )
 
 
@@ -333,7 +337,7 @@ class Transformer2017ForConditionalGeneration(
                 "model.encoder.embed_tokens.weight": "model.decoder.embed_tokens.weight",
             }
         self.model = Transformer2017Model(config)
-        self.lm_head = nn.Linear(config.hidden_size, config.decoder_vocab_size, bias=config.output_bias)
+        self.lm_head = nn.Linear(config.hidden_size, config.target_rows, bias=config.output_bias)
         self.lm_head.is_table = True
         self.post_init()
 
@@ -341,10 +345,14 @@ class Transformer2017ForConditionalGeneration(
     def _supports_default_dynamic_cache(cls) -> bool:
         return True
 
-    def _prepare_cache_for_generation(self, generation_config: Any, model_kwargs: dict[str, Any], *args: Any) -> None:
-        super()._prepare_cache_for_generation(generation_config, model_kwargs, *args)
+    def _prepare_cache_for_generation(
+        self, generation_config: Any, model_kwargs: Any, *args: Any, **more: Any
+    ) -> bool:
+        above: Any = super()  # whose `self` has a type that no model fits, see `ZooGenerationMixin`
+        prepared = above._prepare_cache_for_generation(generation_config, model_kwargs, *args, **more)
         if model_kwargs.get("cache") is not None:
             model_kwargs["cache"] = SharedSourceCache.of(model_kwargs["cache"])
+        return prepared
 
     def mask_of_targets(self, given: Tensor | None, labels: Tensor, cache: Cache | None) -> Tensor | None:
         """In training, words behind a row's last label are not computed."""
