@@ -37,6 +37,17 @@ class Regions(BaseModelOutput):
 
     region_mask: Tensor | None = None
 
+    @staticmethod
+    def parts(regions: Regions | None) -> tuple[Tensor, Tensor]:
+        """The vectors and their mask.
+
+        Raises:
+            ValueError: there are no regions, or one of the two is missing.
+        """
+        if regions is None or regions.last_hidden_state is None or regions.region_mask is None:
+            raise ValueError("regions are not given; give what the encoder returned, or a cache that has begun")
+        return regions.last_hidden_state, regions.region_mask
+
     @classmethod
     def of(cls, outputs: Any, attention_mask: Tensor | None = None) -> Regions:
         """An earlier encoder call's result, an object or a tuple; without a mask of its own it takes the given one."""
@@ -53,7 +64,7 @@ class Regions(BaseModelOutput):
 def real_regions(annotations: Tensor, attention_mask: Tensor | None, encoder_outputs: Any) -> Tensor:
     """Where (B, L, D) are real regions, (B, L): as the earlier encoder call says, if there was one, else the mask."""
     if encoder_outputs is not None:
-        return Regions.of(encoder_outputs, attention_mask).region_mask
+        return Regions.parts(Regions.of(encoder_outputs, attention_mask))[1]
     return encoder_mask(attention_mask, annotations)
 
 
@@ -106,7 +117,7 @@ def build_attention(config: ShowAttendTellConfig) -> RegionAttention | MeanAtten
 def build_image_encoder(config: ShowAttendTellConfig) -> nn.Module | None:
     """Pictures to feature maps, as the config says; None where regions are given."""
     if config.image_encoder == "convolutions":
-        return SmallConvolutions(config.encoder_channels, config.annotation_size)
+        return SmallConvolutions(config.encoder_channels or (), config.annotation_size)
     if config.image_encoder == "vgg19":
         return VGG19Convolutions()
     if config.image_encoder == "efficientnet_lite0":
@@ -141,7 +152,8 @@ def initialise_captioner_(module: nn.Module, std: float) -> None:
     (He et al. 2015).
     """
     if isinstance(module, RegionAttention):  # comes after its children
-        init.normal_(module.key_projection.weight, std=std)
+        if isinstance(module.key_projection, nn.Linear):
+            init.normal_(module.key_projection.weight, std=std)
         init.normal_(module.score_vector, std=std)
         init.zeros_(module.score_bias)
     elif isinstance(module, ContextLSTM):
@@ -214,6 +226,8 @@ def penalties(
         regions: real regions of the pictures, (B, L), or (B / K, L) for K captions of each, one behind the other.
         baseline: the moving baseline, a scalar, in the unit of the reward.
     """
+    if states.cross_attentions is None or states.locations is None:
+        raise ValueError("these losses are of the decoder's attention; call it with output_attentions=True")
     alignment, rows = states.cross_attentions[0][:, 0], mask.shape[0]
     alignment = alignment.to(torch.promote_types(alignment.dtype, torch.float32))  # sums outgrow half precision
     regions = regions.repeat_interleave(rows // regions.shape[0], 0)

@@ -63,7 +63,7 @@ from hf_attention_zoo.parts.without_weights import MayHaveNoWeights
 from hf_attention_zoo.recurrent.context_lstm import ContextLSTM
 from hf_attention_zoo.recurrent.deep_output import DeepOutput
 from hf_attention_zoo.recurrent.mean_initial_state import MeanInitialState
-from hf_attention_zoo.seq2seq.decoding_state import DecodingState
+from hf_attention_zoo.seq2seq.decoding_state import DecodingState, for_outputs
 from hf_attention_zoo.seq2seq.encoder_decoder import check_rows
 from hf_attention_zoo.seq2seq.zoo_generation import ZooGenerationMixin
 
@@ -75,7 +75,7 @@ class ShowAttendTellPreTrainedModel(PreTrainedModel):
     config_class = ShowAttendTellConfig
     base_model_prefix = "model"
     main_input_name = "pixel_values"
-    input_modalities = ("image", "text")
+    input_modalities = ["image", "text"]
     _is_stateful = True
     _no_split_modules = ["ShowAttendTellDecoder"]
 
@@ -146,9 +146,9 @@ class ShowAttendTellEncoder(MayHaveNoWeights, ShowAttendTellPreTrainedModel):
             ValueError: neither or both are given, pictures where the config has no encoder, or regions of another
                 size than the config's.
         """
-        one_of(pixel_values=pixel_values, annotations=annotations)
+        given = one_of(pixel_values=pixel_values, annotations=annotations)
         if annotations is None:
-            annotations = self.maps(pixel_values).flatten(2).transpose(1, 2)  # (B, D, h, w) -> (B, L, D)
+            annotations = self.maps(given).flatten(2).transpose(1, 2)  # (B, D, h, w) -> (B, L, D)
         mask = encoder_mask(attention_mask, annotations)
         if annotations.shape[-1] != self.config.annotation_size:
             raise ValueError(
@@ -226,15 +226,15 @@ class ShowAttendTellDecoder(ShowAttendTellPreTrainedModel):
         **kwargs: Any,
     ) -> CaptionStates:
         """Previous words (N, T) and the regions of B pictures -> deep outputs (N, T, m)."""
-        one_of(decoder_input_ids=input_ids, decoder_inputs_embeds=inputs_embeds)
-        words = self.previous_words(input_ids) if inputs_embeds is None else inputs_embeds  # E y_{t-1}, (N, T, m)
+        given = one_of(decoder_input_ids=input_ids, decoder_inputs_embeds=inputs_embeds)
+        words = self.previous_words(given) if inputs_embeds is None else given  # E y_{t-1}, (N, T, m)
         check_vectors("caption", words)
         cache = DecodingState() if use_cache and cache is None else cache
 
         if cache is not None and cache.source:
             source, state = AttendedSource(**cache.source), cache.hypothesis
         else:
-            source = self.attention.prepare(regions.last_hidden_state, regions.region_mask)  # P, once per picture
+            source = self.attention.prepare(*Regions.parts(regions))  # P, once per picture
             state = self.begin(source, hypotheses_per_source)
         sources = source.values.shape[0]
         check_rows(words.shape[0], sources, state["hidden"].shape[0])
@@ -265,7 +265,7 @@ class ShowAttendTellDecoder(ShowAttendTellPreTrainedModel):
             cache.hypothesis, cache.seen_tokens = state, cache.seen_tokens + words.shape[1]
         return CaptionStates(
             last_hidden_state=outputs,
-            cache=cache if use_cache else None,
+            cache=for_outputs(cache if use_cache else None),
             decoder_hidden_states=(words, made["hidden"]) if output_hidden_states else None,
             cross_attentions=(made["alignment"][:, None],) if output_attentions else None,  # (N, 1, T, L)
             context_gates=made.get("gate") if output_attentions else None,
@@ -286,7 +286,7 @@ class ShowAttendTellModel(ShowAttendTellPreTrainedModel):
         """The table of words."""
         return self.decoder.embed_tokens
 
-    def set_input_embeddings(self, value: nn.Module) -> None:
+    def set_input_embeddings(self, value: Any) -> None:
         self.decoder.embed_tokens = value
 
     @can_return_tuple
@@ -336,6 +336,7 @@ class ShowAttendTellForConditionalGeneration(ShowAttendTellPreTrainedModel, ZooG
     """The captioner with its output layer p(y_t) = softmax(L_o o_t), and the losses of Sections 4.1 and 4.2."""
 
     _tied_weights_keys = {"lm_head.weight": "model.decoder.embed_tokens.weight"}
+    reward_baseline: Tensor
 
     def __init__(self, config: ShowAttendTellConfig) -> None:
         super().__init__(config)
@@ -427,7 +428,7 @@ class ShowAttendTellForConditionalGeneration(ShowAttendTellPreTrainedModel, ZooG
         loss = coverage = None
         if labels is not None:
             loss = label_loss(self, logits, labels, num_items_in_batch, **kwargs)
-        if learning:
+        if labels is not None and loss is not None and learning:
             real = labels != -100
             likely = log_likelihood(logits.detach(), labels)
             regions = real_regions(decoded.encoder_last_hidden_state, attention_mask, encoder_outputs)

@@ -47,11 +47,11 @@ class ShowAttendTellProcessor(ProcessorMixin):
         (x - 127) / 128.
         """
         if config.image_encoder == "convolutions":
-            scale = 2 ** len(config.encoder_channels)
+            scale = 2 ** len(config.encoder_channels or ())
             size = {"height": config.grid_height * scale, "width": config.grid_width * scale}
             return cls(PictureProcessor(size=size, do_center_crop=False, do_pad=True), tokenizer)
         if config.image_encoder == "efficientnet_lite0":
-            values = {"image_mean": [127 / 255] * 3, "image_std": [128 / 255] * 3}
+            values: dict[str, Any] = {"image_mean": [127 / 255] * 3, "image_std": [128 / 255] * 3}
             size = {"height": config.grid_height * 16, "width": config.grid_width * 16}
             return cls(PictureProcessor(size=size, do_center_crop=False, do_pad=True, **values), tokenizer)
         return cls(PictureProcessor(**values_of_backbone(config.backbone)), tokenizer)
