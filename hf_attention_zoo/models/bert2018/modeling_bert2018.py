@@ -46,7 +46,8 @@ from hf_attention_zoo.models.bert2018.layers_bert2018 import (
     WordTransform,
     bert_layer,
 )
-from hf_attention_zoo.parts.model_inputs import label_loss
+from hf_attention_zoo.parts.config_checks import number_of_labels
+from hf_attention_zoo.parts.model_inputs import label_loss, needed, one_of
 from hf_attention_zoo.parts.post_norm_layers import by_rows, packing_for, run_layers
 from hf_attention_zoo.parts.text_inputs import (
     check_positions,
@@ -101,8 +102,9 @@ class BERT2018PreTrainedModel(PreTrainedModel):
             init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)
         elif isinstance(module, nn.LayerNorm):
             init.ones_(module.weight)
-        if getattr(module, "bias", None) is not None:
-            init.zeros_(module.bias)
+        bias = getattr(module, "bias", None)
+        if bias is not None:
+            init.zeros_(bias)
 
 
 class BERT2018Model(BERT2018PreTrainedModel):
@@ -119,7 +121,7 @@ class BERT2018Model(BERT2018PreTrainedModel):
     def get_input_embeddings(self) -> nn.Embedding:
         return self.embeddings.embed_tokens
 
-    def set_input_embeddings(self, value: nn.Embedding) -> None:
+    def set_input_embeddings(self, value: Any) -> None:
         self.embeddings.embed_tokens = value
 
     @can_return_tuple
@@ -153,7 +155,7 @@ class BERT2018Model(BERT2018PreTrainedModel):
         real = None if attention_mask is None else attention_mask.bool()
         order = None if real is None else token_order(real)
         if position_ids is None:
-            device = (input_ids if inputs_embeds is None else inputs_embeds).device
+            device = one_of(input_ids=input_ids, inputs_embeds=inputs_embeds).device
             position_ids = torch.arange(shape[1], device=device)[None] if order is None else order
         packing = packing_for(self.config, real, with_weights, with_states)
         states = self.embeddings(input_ids, inputs_embeds, token_type_ids, position_ids, packing)
@@ -202,6 +204,9 @@ class LabelledHead(BERT2018PreTrainedModel):
 class WordPrediction(BERT2018PreTrainedModel):
     """The head that predicts words, and its loss."""
 
+    transform: nn.Module
+    lm_head: nn.Module
+
     def word_logits(self, states: Tensor, labels: Tensor | None, **kwargs: Any) -> tuple[Tensor, Tensor | None]:
         """(B, T, H) -> logits (B, T, V) and, with labels (B, T), the mean loss over those that are not -100."""
         if labels is None:
@@ -230,7 +235,8 @@ class BERT2018ForMaskedLM(WordPrediction, LabelledHead):
 
     def predict(self, read: BaseModelOutputWithPooling, labels: Tensor | None, **kwargs: Any) -> MaskedLMOutput:
         """Word logits; `labels` (B, T) are the words at the predicted places and -100 elsewhere."""
-        logits, loss = self.word_logits(read.last_hidden_state, labels, **kwargs)
+        states = needed(read.last_hidden_state, "last_hidden_state", "words are predicted from the body's states")
+        logits, loss = self.word_logits(states, labels, **kwargs)
         return MaskedLMOutput(loss, logits, read.hidden_states, read.attentions)
 
 
@@ -257,9 +263,9 @@ class BERT2018ForSequenceClassification(LabelledHead):
 
     def __init__(self, config: BERT2018Config) -> None:
         super().__init__(config)
-        self.num_labels = config.num_labels
+        self.num_labels = number_of_labels(config)
         self.model = BERT2018Model(config)
-        self.task = TaskLayer(config, config.num_labels)
+        self.task = TaskLayer(config, self.num_labels)
         self.post_init()
 
     def predict(
@@ -276,9 +282,9 @@ class BERT2018ForTokenClassification(LabelledHead):
 
     def __init__(self, config: BERT2018Config) -> None:
         super().__init__(config)
-        self.num_labels = config.num_labels
+        self.num_labels = number_of_labels(config)
         self.model = BERT2018Model(config, add_pooling_layer=False)
-        self.task = TaskLayer(config, config.num_labels)
+        self.task = TaskLayer(config, self.num_labels)
         self.post_init()
 
     def predict(self, read: BaseModelOutputWithPooling, labels: Tensor | None, **kwargs: Any) -> TokenClassifierOutput:
@@ -409,7 +415,7 @@ class BERT2018ForPreTraining(WordPrediction):
         relation = self.next_sentence(read.pooler_output)
         if next_sentence_label is not None:
             next_loss = label_loss(self, relation[None], next_sentence_label.view(1, -1), **kwargs)
-            if loss is not None and num_items_in_batch is not None:
+            if labels is not None and num_items_in_batch is not None:
                 next_loss = next_loss * label_share(labels, num_items_in_batch)
             loss = next_loss if loss is None else loss + next_loss
         return BERT2018PreTrainingOutput(loss, logits, relation, read.hidden_states, read.attentions)

@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -65,10 +66,13 @@ def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     while place < len(message):
         tag, place = _varint(message, place)
         kind = tag & 7
+        value: int | bytes
         if kind == 0:
             value, place = _varint(message, place)
         else:
-            length, place = _varint(message, place) if kind == 2 else ({1: 8, 5: 4}.get(kind), place)
+            length = {1: 8, 5: 4}.get(kind)
+            if kind == 2:
+                length, place = _varint(message, place)
             if length is None:
                 raise _Damaged(f"there is no field of kind {kind}")
             value, place = _taken(message, place, length), place + length
@@ -101,15 +105,15 @@ def _block(data: bytes, handle: bytes) -> Iterator[tuple[bytes, bytes]]:
 def _entry(message: bytes) -> tuple[int, tuple[int, ...], int, int, int]:
     """Type, shape, number of the data file, place and size of a variable."""
     numbers = {1: 0, 3: 0, 4: 0, 5: 0}
-    shape: list[int] = []
+    shape: list[Any] = []
     for number, value in _fields(message):
         if isinstance(value, int) is not (number in numbers) and number in (1, 2, 3, 4, 5):
             raise _Damaged(f"field {number} of a variable is of another kind")
-        if number == 2:
+        if number == 2 and isinstance(value, bytes):
             for inner, dimension in _fields(value):
                 if inner == 2 and isinstance(dimension, bytes):
                     shape.append(dict(_fields(dimension)).get(1, 0))
-        elif number in numbers:
+        elif number in numbers and isinstance(value, int):
             numbers[number] = value
     if not all(isinstance(size, int) and size < 1 << 40 for size in shape):
         raise _Damaged("a shape is no list of numbers that an array can have")
