@@ -28,8 +28,8 @@ def tokenizer_of(source: Path) -> GPT2018Tokenizer | None:
             return GPT2018Tokenizer.from_release(source / vocabulary, source / merges)
     if (source / "tokenizer.json").is_file():
         model = json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))["model"]
-        merges = [tuple(pair) if isinstance(pair, list) else tuple(pair.split(" ")) for pair in model["merges"]]
-        return GPT2018Tokenizer.from_pieces(model["vocab"], merges)
+        pairs = (pair if isinstance(pair, list) else pair.split(" ") for pair in model["merges"])
+        return GPT2018Tokenizer.from_pieces(model["vocab"], [(first, second) for first, second in pairs])
     return None
 
 

@@ -35,7 +35,8 @@ from transformers.utils.deprecation import deprecate_kwarg
 from hf_attention_zoo.losses.classification_loss import classification_loss, label_share
 from hf_attention_zoo.models.gpt2018.configuration_gpt2018 import GPT2018Config
 from hf_attention_zoo.models.gpt2018.layers_gpt2018 import auxiliary_loss, both_orders, gpt_layer
-from hf_attention_zoo.parts.model_inputs import label_loss
+from hf_attention_zoo.parts.config_checks import number_of_labels
+from hf_attention_zoo.parts.model_inputs import label_loss, needed, one_of
 from hf_attention_zoo.parts.post_norm_layers import by_rows, packing_for, run_layers
 from hf_attention_zoo.parts.text_inputs import (
     check_positions,
@@ -90,8 +91,9 @@ class GPT2018PreTrainedModel(PreTrainedModel):
             init.normal_(module.weight, std=self.config.initializer_range)
         elif isinstance(module, nn.LayerNorm):
             init.ones_(module.weight)
-        if getattr(module, "bias", None) is not None:
-            init.zeros_(module.bias)
+        bias = getattr(module, "bias", None)
+        if bias is not None:
+            init.zeros_(bias)
 
 
 class GPT2018Model(GPT2018PreTrainedModel):
@@ -147,7 +149,7 @@ class GPT2018Model(GPT2018PreTrainedModel):
         order = None if real is None else token_order(real)
         if position_ids is None:
             if order is None:
-                device = (input_ids if inputs_embeds is None else inputs_embeds).device
+                device = one_of(input_ids=input_ids, inputs_embeds=inputs_embeds).device
                 position_ids = (torch.arange(length, device=device) + first)[None]
             else:
                 position_ids = order[:, -length:]
@@ -195,7 +197,7 @@ class TaskHead(GPT2018PreTrainedModel):
         pad = self.config.pad_token_id
         if attention_mask is None and input_ids is not None and pad is not None:
             attention_mask = input_ids != pad
-        device = (input_ids if inputs_embeds is None else inputs_embeds).device
+        device = one_of(input_ids=input_ids, inputs_embeds=inputs_embeds).device
         real = torch.ones(shape, dtype=torch.bool, device=device) if attention_mask is None else attention_mask.bool()
         decoded = self.model(
             input_ids, attention_mask, position_ids, inputs_embeds, use_cache=False, **outputs, return_dict=True
@@ -231,8 +233,8 @@ class GPT2018ForSequenceClassification(TaskHead):
     """
 
     def __init__(self, config: GPT2018Config) -> None:
-        super().__init__(config, config.num_labels)
-        self.num_labels = config.num_labels
+        super().__init__(config, number_of_labels(config))
+        self.num_labels = number_of_labels(config)
         self.post_init()
 
     @can_return_tuple
@@ -261,7 +263,8 @@ class GPT2018ForSequenceClassification(TaskHead):
                 pad = config.pad_token_id
                 attention_mask = torch.ones_like(input_ids) if pad is None else input_ids != pad
             check_same_shape(text_shape(input_ids, None), attention_mask=attention_mask)
-            input_ids, attention_mask = both_orders(input_ids, attention_mask.bool(), config.delimiter_token_id)
+            delimiter = needed(config.delimiter_token_id, "delimiter_token_id", "set it in the config")
+            input_ids, attention_mask = both_orders(input_ids, attention_mask.bool(), delimiter)
             position_ids = None
         outputs = {"output_attentions": output_attentions, "output_hidden_states": output_hidden_states}
         decoded, extract, real = self.read(input_ids, attention_mask, position_ids, inputs_embeds, **outputs)
@@ -329,13 +332,14 @@ class GPT2018ForCausalLM(GPT2018PreTrainedModel, GenerationMixin):
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
         self.post_init()
 
-    def _prepare_generated_length(self, generation_config: Any, **lengths: Any) -> Any:
+    def _prepare_generated_length(self, generation_config: Any, *args: Any, **lengths: Any) -> Any:
         """As for any model, and no further than there are positions.
 
         Raises:
             ValueError: the prompt takes all of them.
         """
-        prepared = super()._prepare_generated_length(generation_config, **lengths)
+        above: Any = super()  # transformers says what `self` is by a protocol that no model fits
+        prepared = above._prepare_generated_length(generation_config, *args, **lengths)
         ids, limit = lengths["input_ids_length"], self.config.max_position_embeddings
         prompt = lengths["inputs_tensor"].shape[1]  # ids, or vectors in their place
         if prompt >= limit:
@@ -390,12 +394,13 @@ class GPT2018ForCausalLM(GPT2018PreTrainedModel, GenerationMixin):
             **outputs,
             return_dict=True,
         )
-        states, loss = decoded.last_hidden_state, None
-        if labels is None and shift_labels is None:
+        states, loss, targets = decoded.last_hidden_state, None, shift_labels
+        check_same_shape(states.shape[:2], labels=labels, shift_labels=shift_labels)
+        if targets is None and labels is not None:
+            targets = functional.pad(labels[:, 1:], (0, 1), value=-100)
+        if targets is None:
             logits = self.lm_head(slice_logits_to_keep(states, logits_to_keep))
         else:
-            check_same_shape(states.shape[:2], labels=labels, shift_labels=shift_labels)
-            targets = functional.pad(labels[:, 1:], (0, 1), value=-100) if shift_labels is None else shift_labels
             if attention_mask is not None and attention_mask.shape == targets.shape:
                 targets = targets.masked_fill(~attention_mask.bool(), -100)  # nothing is predicted from a pad
             packing = packing_for(self.config, targets != -100, False, False) if self.training else None
