@@ -15,6 +15,7 @@ from torch.nn import functional
 from hf_attention_zoo.loops.graphs import refuse_graph
 from hf_attention_zoo.models.elmo.configuration_elmo import ELMoConfig
 from hf_attention_zoo.models.elmo.layers_elmo import CharacterEncoder, boundary_words, distinct_rows
+from hf_attention_zoo.parts.model_inputs import needed
 from hf_attention_zoo.recurrent.packed_reading import PackedRows, pack_rows
 from hf_attention_zoo.recurrent.projected_lstm import ProjectedLSTMPair, ProjectedState
 
@@ -79,7 +80,7 @@ class BidirectionalLM(nn.Module):
         refuse_graph("each distinct word is read once, and how many there are is seen only when they are read")
         words_in = real.sum(1)
         lengths = words_in + 2 if boundaries else words_in
-        given = character_ids[real]  # (N, L)
+        given = needed(character_ids, "character_ids", "give what the tokenizer gives")[real]  # (N, L)
         if backward_character_ids is not None:
             given = torch.cat([given, backward_character_ids[real]])
         least = max(3, self.characters.widest)
@@ -156,7 +157,7 @@ class BidirectionalLM(nn.Module):
 
     def _carry(self, ends: list[ProjectedState], full: Tensor) -> None:
         index = full.nonzero()[:, 0]
-        for state, end in zip(self.carried, ends, strict=True):
+        for state, end in zip(self.carried or (), ends, strict=True):
             for part, new in zip(state, end, strict=True):
                 part[:, index] = new.to(part.dtype)
 

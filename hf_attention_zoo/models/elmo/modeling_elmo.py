@@ -42,7 +42,8 @@ from hf_attention_zoo.models.elmo.layers_elmo import (
     scattered,
     with_end,
 )
-from hf_attention_zoo.parts.model_inputs import label_loss
+from hf_attention_zoo.parts.config_checks import number_of_labels
+from hf_attention_zoo.parts.model_inputs import label_loss, needed
 from hf_attention_zoo.recurrent.bidirectional_lstm import BidirectionalLSTM
 from hf_attention_zoo.recurrent.projected_lstm import ProjectedLSTM
 
@@ -97,7 +98,8 @@ class ELMoPreTrainedModel(PreTrainedModel):
 
     def reset_state(self) -> None:
         """Begin the next call from zero; for `stateful` models and for streams in training, others always do."""
-        self.base_model.bilm.carried = None
+        body: Any = self.base_model
+        body.bilm.carried = None
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -119,10 +121,9 @@ class ELMoPreTrainedModel(PreTrainedModel):
             elif isinstance(module, nn.Conv1d | nn.Linear):
                 init.normal_(parameter, std=parameter[0].numel() ** -0.5)
             else:
-                kernel = isinstance(module, ProjectedLSTM) and name != "projection_weight"  # W and U are one matrix
-                inputs = (
-                    module.input_weight.shape[1] + module.recurrent_weight.shape[1] if kernel else parameter[0].numel()
-                )
+                inputs = parameter[0].numel()
+                if isinstance(module, ProjectedLSTM) and name != "projection_weight":  # W and U are one matrix
+                    inputs = module.input_weight.shape[1] + module.recurrent_weight.shape[1]
                 reach = (6 / (inputs + len(parameter))) ** 0.5
                 init.uniform_(parameter, -reach, reach)
 
@@ -148,7 +149,7 @@ class ELMoModel(ELMoPreTrainedModel):
         """The table of characters."""
         return self.bilm.characters.embedding
 
-    def set_input_embeddings(self, value: nn.Embedding) -> None:
+    def set_input_embeddings(self, value: Any) -> None:
         """Replace the table of characters."""
         self.bilm.characters.embedding = value
 
@@ -257,10 +258,10 @@ class ELMoForPreTraining(ELMoPreTrainedModel):
             ValueError: labels of another shape, or of words that the softmax does not have.
         """
         streams = backward_character_ids is not None
-        if streams and backward_character_ids.shape != character_ids.shape:
+        shapes = [None if ids is None else tuple(ids.shape) for ids in (character_ids, backward_character_ids)]
+        if streams and shapes[0] != shapes[1]:
             raise ValueError(
-                f"the streams have shapes {tuple(character_ids.shape)} and {tuple(backward_character_ids.shape)}; "
-                "both directions read stretches of one size"
+                f"the streams have shapes {shapes[0]} and {shapes[1]}; both directions read stretches of one size"
             )
         reading = self.model.bilm(
             character_ids,
@@ -281,7 +282,8 @@ class ELMoForPreTraining(ELMoPreTrainedModel):
             counts = [(target != IGNORED).sum().clamp(min=1) for target in targets]
             losses = tuple((total / count).detach() for total, count in zip(sums, counts, strict=True))
             whole = counts if num_items_in_batch is None else [torch.as_tensor(num_items_in_batch).clamp(min=1)] * 2
-            loss = sum(total / count.to(total.device) for total, count in zip(sums, whole, strict=True)) / 2
+            forwards, backwards = (total / count.to(total.device) for total, count in zip(sums, whole, strict=True))
+            loss = (forwards + backwards) / 2
         if output_logits is None:
             output_logits = labels is None
         logits = [scattered(self.lm_head(side), places) for side in sides] if output_logits else [None, None]
@@ -313,12 +315,15 @@ class ELMoForPreTraining(ELMoPreTrainedModel):
             if len(outside):
                 raise ValueError(f"label {int(outside[0])} is outside 0 to {self.config.vocab_size - 1}, the softmax")
         forwards = labels[places]
-        if streams:
+        if backward_targets is not None and streams:
             return forwards, backward_targets[places]
         every = labels.new_empty(len(reading.words))
         every[~reading.firsts] = forwards
         ends = every[reading.lasts]
-        every[reading.firsts] = torch.where(ends == IGNORED, IGNORED, self.config.bos_token_id)
+        begin = needed(
+            self.config.bos_token_id, "bos_token_id", "set it in the config: the backward model predicts it"
+        )
+        every[reading.firsts] = torch.where(ends == IGNORED, IGNORED, begin)
         return forwards, every[~reading.lasts]
 
     def _summed_loss(self, side: Tensor, targets: Tensor) -> Tensor:
@@ -380,7 +385,7 @@ class ELMoForSequenceClassification(ELMoTaskHead):
 
     def __init__(self, config: ELMoConfig) -> None:
         super().__init__(config)
-        self.classifier = nn.Linear(2 * self.task_size, config.num_labels)
+        self.classifier = nn.Linear(2 * self.task_size, number_of_labels(config))
         self.post_init()
 
     @can_return_tuple
@@ -413,7 +418,7 @@ class ELMoForTokenClassification(ELMoTaskHead):
 
     def __init__(self, config: ELMoConfig) -> None:
         super().__init__(config)
-        self.classifier = nn.Linear(self.task_size, config.num_labels)
+        self.classifier = nn.Linear(self.task_size, number_of_labels(config))
         self.post_init()
 
     @can_return_tuple
