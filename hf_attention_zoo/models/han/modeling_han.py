@@ -30,6 +30,7 @@ from transformers.utils import can_return_tuple
 from hf_attention_zoo.attention.ragged_pooling import ContextVectorAttention, RaggedMax, RaggedMean
 from hf_attention_zoo.losses.classification_loss import classification_loss
 from hf_attention_zoo.models.han.configuration_han import HANConfig
+from hf_attention_zoo.parts.config_checks import number_of_labels
 from hf_attention_zoo.parts.model_inputs import one_of
 from hf_attention_zoo.parts.text_inputs import wanted_outputs
 from hf_attention_zoo.parts.token_table import token_table
@@ -130,7 +131,7 @@ class HANModel(HANPreTrainedModel):
         Raises:
             ValueError: ids or mask of another shape, or weights of a pooling that has none.
         """
-        one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
+        given = one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
         output_attentions, output_hidden_states = wanted_outputs(self.config, output_attentions, output_hidden_states)
         if output_attentions and self.config.pooling == "max":
             raise ValueError("pooling='max' gives no weights to words or sentences; ask for no output_attentions")
@@ -143,12 +144,12 @@ class HANModel(HANPreTrainedModel):
         if inputs_embeds is not None:
             vectors, token = self.dropout(inputs_embeds[mask]), None  # (N, E)
         elif self.embed_tokens._forward_hooks:  # hooks, such as NEFTune's noise, are written for (rows, positions, E)
-            embedded = self.embed_tokens(input_ids.flatten(1))  # (B, S T, E)
+            embedded = self.embed_tokens(given.flatten(1))  # (B, S T, E)
             vectors, token = self.dropout(embedded[mask.flatten(1)]), None
         elif self.training and self.config.dropout > 0:
-            vectors, token = self.dropout(self.embed_tokens(input_ids[mask])), None
+            vectors, token = self.dropout(self.embed_tokens(given[mask])), None
         else:  # each distinct word once
-            distinct, token = torch.unique(input_ids[mask], return_inverse=True)
+            distinct, token = torch.unique(given[mask], return_inverse=True)
             vectors = self.embed_tokens(distinct)  # (U, E)
         if output_hidden_states:  # a part of the computation, so that gradients reach them
             embedded = placed(vectors if token is None else vectors[token], mask)
@@ -178,7 +179,7 @@ class HANForSequenceClassification(HANPreTrainedModel):
         self.num_labels = config.num_labels
         self.model = HANModel(config)
         self.dropout = nn.Dropout(config.dropout)
-        self.classifier = nn.Linear(2 * config.hidden_size, config.num_labels)  # W_c, b_c
+        self.classifier = nn.Linear(2 * config.hidden_size, number_of_labels(config))  # W_c, b_c
         self.post_init()
 
     @can_return_tuple
@@ -220,7 +221,8 @@ def word_mask(
     Raises:
         ValueError: if the batch is no grid of documents, sentences and words, or the mask is none of its shape.
     """
-    shape = input_ids.shape if inputs_embeds is None else inputs_embeds.shape[:-1]
+    given = one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
+    shape = given.shape if inputs_embeds is None else given.shape[:-1]
     if len(shape) != 3 or not shape[0]:
         raise ValueError(
             f"the words have shape {tuple(shape)}; HAN reads (documents, sentences, words) with at least one "
@@ -234,9 +236,8 @@ def word_mask(
             )
         return attention_mask.bool()
     if inputs_embeds is not None or pad_token_id is None:
-        device = (input_ids if inputs_embeds is None else inputs_embeds).device
-        return torch.ones(shape, dtype=torch.bool, device=device)
-    return input_ids != pad_token_id
+        return torch.ones(shape, dtype=torch.bool, device=given.device)
+    return given != pad_token_id
 
 
 def placed(values: Tensor, real: Tensor) -> Tensor:
