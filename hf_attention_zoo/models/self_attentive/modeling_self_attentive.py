@@ -21,6 +21,7 @@ R hops.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import torch
@@ -39,6 +40,7 @@ from hf_attention_zoo.attention.structured import (
 from hf_attention_zoo.loops.may_run import is_recorded
 from hf_attention_zoo.losses.classification_loss import classification_loss, label_share
 from hf_attention_zoo.models.self_attentive.configuration_self_attentive import SelfAttentiveConfig
+from hf_attention_zoo.parts.config_checks import number_of_labels
 from hf_attention_zoo.parts.model_inputs import one_of
 from hf_attention_zoo.parts.text_inputs import wanted_outputs
 from hf_attention_zoo.parts.token_table import token_table
@@ -171,7 +173,7 @@ class SelfAttentiveModel(SelfAttentivePreTrainedModel):
         inputs_embeds: Tensor | None,
     ) -> Tensor:
         """Which positions belong to which text: (K, B, S), boolean."""
-        given = input_ids if inputs_embeds is None else inputs_embeds
+        given = one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
         shape = given.shape if inputs_embeds is None else given.shape[:-1]
         if len(shape) != 2 or not shape[0]:
             raise ValueError(f"the texts have shape {tuple(shape)}; give (rows, positions) with at least one row")
@@ -241,7 +243,7 @@ class SelfAttentiveForSequenceClassification(SelfAttentivePreTrainedModel):
             else PrunedConnection(config.num_hops, columns, config.row_group_size, config.column_group_size)
         )
         self.dropout = nn.Dropout(config.dropout)
-        self.classifier = nn.Linear(self.connection.output_size, config.num_labels)  # W_2, b_2
+        self.classifier = nn.Linear(self.connection.output_size, number_of_labels(config))  # W_2, b_2
         self.post_init()
 
     @can_return_tuple
@@ -305,4 +307,4 @@ class SelfAttentiveForSequenceClassification(SelfAttentivePreTrainedModel):
             texts = annotation.detach().flatten(1).any(1).sum()
             rows.append(penalty)
             means.append(penalty.sum() / texts.clamp(min=1))
-        return sum(rows), sum(means)
+        return reduce(torch.add, rows), reduce(torch.add, means)
