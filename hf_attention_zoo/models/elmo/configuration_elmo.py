@@ -86,15 +86,11 @@ class ELMoConfig(PreTrainedConfig):
     tie_word_embeddings: bool = False
 
     def __post_init__(self, **kwargs: Any) -> None:
-        self.filters = self.all_filters
+        if self.filters is None:
+            self.filters = [list(one) for one in PAPER_FILTERS]
         self.validate_sizes()  # `strict` does it again, but wraps what is raised in an error of its own
         self.validate_choices()
         super().__post_init__(**kwargs)
-
-    @property
-    def all_filters(self) -> list[list[int]]:
-        """`filters`, or the paper's."""
-        return [list(one) for one in PAPER_FILTERS] if self.filters is None else self.filters
 
     @property
     def hidden_size(self) -> int:

@@ -95,7 +95,7 @@ def config_of_options(options: dict[str, Any], **changes: Any) -> ELMoConfig:
 def places(config: ELMoConfig) -> Iterator[tuple[str, str, str]]:
     """Name in the file, name here, and how the tensor turns: "same", "transposed" or "filter"."""
     yield "char_embed", "characters.embedding.weight", "same"
-    for number in range(len(config.all_filters)):
+    for number in range(len(config.filters or ())):
         yield f"CNN/W_cnn_{number}", f"characters.convolutions.{number}.weight", "filter"
         yield f"CNN/b_cnn_{number}", f"characters.convolutions.{number}.bias", "same"
     for number in range(config.num_highway_layers):
@@ -218,7 +218,7 @@ def write_weights(model: ELMoModel | ELMoForPreTraining, folder: str | os.PathLi
         },
         "char_cnn": {
             "activation": config.activation,
-            "filters": [list(one) for one in config.all_filters],
+            "filters": [list(one) for one in config.filters or ()],
             "n_highway": config.num_highway_layers,
             "embedding": {"dim": config.character_embedding_size},
             "n_characters": config.num_characters + 1,

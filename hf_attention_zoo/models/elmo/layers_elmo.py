@@ -64,14 +64,14 @@ class CharacterEncoder(nn.Module):
 
     def __init__(self, config: ELMoConfig) -> None:
         super().__init__()
-        size = config.character_embedding_size
+        size, filters = config.character_embedding_size, config.filters or ()  # the config fills in the paper's
         self.embedding = nn.Embedding(config.num_characters, size)  # E; row c - 1 is character id c
-        self.convolutions = nn.ModuleList(nn.Conv1d(size, number, width) for width, number in config.all_filters)
+        self.convolutions = nn.ModuleList(nn.Conv1d(size, number, width) for width, number in filters)
         self.activation = {"relu": torch.relu, "tanh": torch.tanh}[config.activation]
-        filters = sum(number for _, number in config.all_filters)
-        self.highways = nn.ModuleList(Highway(filters) for _ in range(config.num_highway_layers))
-        self.projection = nn.Linear(filters, config.projection_size)  # W_p, b_p
-        self.widest = max(width for width, _ in config.all_filters)
+        total = sum(number for _, number in filters)
+        self.highways = nn.ModuleList(Highway(total) for _ in range(config.num_highway_layers))
+        self.projection = nn.Linear(total, config.projection_size)  # W_p, b_p
+        self.widest = max(width for width, _ in filters)
 
     def forward(self, characters: Tensor) -> Tensor:
         """Character ids (U, L), 0 at what is no character -> x (U, P)."""
