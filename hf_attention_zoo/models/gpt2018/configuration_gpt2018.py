@@ -1,6 +1,6 @@
 """Configuration of GPT (Radford et al. 2018)."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from huggingface_hub.dataclasses import strict
 from transformers import PreTrainedConfig
@@ -38,7 +38,7 @@ class GPT2018Config(PreTrainedConfig):
     """
 
     model_type = "gpt2018"
-    auto_map: ClassVar[dict[str, str]] = {}  # no code of its own on the Hub; TRL looks there for the class of a model
+    auto_map = dict[str, str]()  # no code of its own on the Hub; TRL looks there for the class of a model
     keys_to_ignore_at_inference = [*INNER_OUTPUTS, "lm_loss"]
 
     vocab_size: int = 40_478
