@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from hf_attention_zoo.loops.may_run import is_recorded
 from hf_attention_zoo.losses.token_loss import labels_outside, summed_cross_entropy
-
-Value = TypeVar("Value")
-
-
-def needed(value: Value | None, name: str, advice: str) -> Value:
-    """What may be left out in general but not here; ValueError with the advice if it is."""
-    if value is None:
-        raise ValueError(f"{name} is not given; {advice}")
-    return value
 
 
 def one_of(**inputs: Tensor | None) -> Tensor:

@@ -15,7 +15,7 @@ from torch.nn import functional
 from hf_attention_zoo.loops.graphs import refuse_graph
 from hf_attention_zoo.models.elmo.configuration_elmo import ELMoConfig
 from hf_attention_zoo.models.elmo.layers_elmo import CharacterEncoder, boundary_words, distinct_rows
-from hf_attention_zoo.parts.model_inputs import needed
+from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.recurrent.packed_reading import PackedRows, pack_rows
 from hf_attention_zoo.recurrent.projected_lstm import ProjectedLSTMPair, ProjectedState
 

@@ -43,7 +43,8 @@ from hf_attention_zoo.models.elmo.layers_elmo import (
     with_end,
 )
 from hf_attention_zoo.parts.config_checks import number_of_labels
-from hf_attention_zoo.parts.model_inputs import label_loss, needed
+from hf_attention_zoo.parts.model_inputs import label_loss
+from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.recurrent.bidirectional_lstm import BidirectionalLSTM
 from hf_attention_zoo.recurrent.projected_lstm import ProjectedLSTM
 

@@ -35,7 +35,8 @@ from hf_attention_zoo.loops.gated_loop import project_context
 from hf_attention_zoo.loops.may_run import twin_may_run
 from hf_attention_zoo.losses.token_loss import log_likelihood
 from hf_attention_zoo.models.rnn_encoder_decoder.configuration_rnn_encoder_decoder import RNNEncoderDecoderConfig
-from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, needed, one_of
+from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, one_of
+from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional import put_back, take
 from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_

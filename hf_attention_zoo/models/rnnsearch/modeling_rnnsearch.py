@@ -32,7 +32,8 @@ from hf_attention_zoo.loops.gated_loop import project_context, project_inputs
 from hf_attention_zoo.loops.may_run import twin_may_run
 from hf_attention_zoo.loops.weight_tape import WeightTape
 from hf_attention_zoo.models.rnnsearch.configuration_rnnsearch import RNNsearchConfig
-from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, needed, one_of
+from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, one_of
+from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional import BidirectionalGatedEncoder, first_real_position
 from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_

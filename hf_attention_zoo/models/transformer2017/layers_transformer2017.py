@@ -14,7 +14,7 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 
 from hf_attention_zoo.attention.packing import Packing
 from hf_attention_zoo.models.transformer2017.configuration_transformer2017 import Transformer2017Config
-from hf_attention_zoo.parts.model_inputs import needed
+from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.parts.post_norm_layers import FeedForward, InterfaceAttention, Residual
 from hf_attention_zoo.seq2seq.shared_source_cache import SharedSourceCache
 

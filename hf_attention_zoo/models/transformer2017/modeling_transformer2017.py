@@ -51,6 +51,7 @@ from hf_attention_zoo.parts.model_inputs import (
     one_of,
     up_to_last_label,
 )
+from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.parts.post_norm_layers import run_layers
 from hf_attention_zoo.parts.text_inputs import masking_config, token_order, wanted_outputs
 from hf_attention_zoo.parts.token_table import token_table
