@@ -151,9 +151,9 @@ class LuongDecoder(LuongPreTrainedModel):
         if cache is not None and cache.source:
             source, state = self.source_class(**cache.source), cache.hypothesis
         else:
-            states, final_hidden, final_cell, read_mask = EncoderStates.parts(encoder_states)
+            states, _, _, read_mask = EncoderStates.parts(encoder_states)
             source = self.attention.prepare(states, read_mask)
-            state = self.begin(final_hidden, final_cell, hypotheses_per_source)
+            state = self.begin(encoder_states, hypotheses_per_source)
         sources = source.values.shape[0]
         check_rows(words.shape[0], sources, state["hidden_0"].shape[0])
         seen = 0 if cache is None else cache.seen_tokens
@@ -207,8 +207,9 @@ class LuongDecoder(LuongPreTrainedModel):
         """Whether attention asks for the target position."""
         return self.config.attention_window != "global"
 
-    def begin(self, final_hidden: Tensor, final_cell: Tensor, copies: int) -> State:
-        """The encoder's last state of every layer, (B, L, H) each, and a fed-back vector of zero."""
+    def begin(self, encoder_states: EncoderStates | None, copies: int) -> State:
+        """The encoder's last state of every layer, and a fed-back vector of zero."""
+        _, final_hidden, final_cell, _ = EncoderStates.parts(encoder_states)
         state = split_layers(final_hidden, final_cell)
         if self.config.input_feeding:
             state["attentional"] = torch.zeros_like(state["hidden_0"])
