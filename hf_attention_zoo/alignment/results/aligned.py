@@ -84,8 +84,6 @@ class Alignment:
             self.weights, other.weights
         )
 
-    __hash__ = None  # holds an array
-
     def __repr__(self) -> str:
         rows, columns = self.weights.shape
         return f"Alignment({self.source_text!r} -> {self.target_text!r}, weights {rows} x {columns})"

@@ -87,8 +87,6 @@ class DocumentAttention:
             and all(map(np.array_equal, self.word_weights, other.word_weights))
         )
 
-    __hash__ = None  # holds arrays
-
     def __repr__(self) -> str:
         words = sum(map(len, self.sentences))
         return f"DocumentAttention({self.label!r}, {len(self.sentences)} sentences, {words} words)"

@@ -45,7 +45,7 @@ class HeadAlignment:
     source_tokens: tuple[str, ...]
     target_tokens: tuple[str, ...]
     weights: np.ndarray
-    heads: tuple[int, ...] | None = None
+    heads: tuple[int, ...] = ()
     kind: str = "cross"
     layer: int | str = 0
     source_text: str = ""
@@ -63,7 +63,7 @@ class HeadAlignment:
             )
         if not np.isfinite(weights).all():
             raise ValueError("weights contain NaN or infinity; attention needs finite numbers")
-        heads = tuple(range(len(weights))) if self.heads is None else tuple(self.heads)
+        heads = tuple(self.heads or range(len(weights)))
         if len(heads) != len(weights):
             raise ValueError(f"{len(heads)} head numbers for the weights of {len(weights)} heads")
         weights.flags.writeable = False
@@ -184,3 +184,8 @@ def check_heads(heads: Sequence[int] | str | int) -> None:
     """A list of heads holds one number at least, or ValueError."""
     if not isinstance(heads, (str, int)) and not list(heads):
         raise ValueError("head is an empty list; name heads, or give 'all'")
+
+
+def head_numbers(heads: Sequence[int] | str | int) -> tuple[int, ...]:
+    """The heads of a list that `check_heads` passed; none for a word that means all of them."""
+    return () if isinstance(heads, (str, int)) else tuple(heads)

@@ -68,8 +68,6 @@ class AttendedText:
             return NotImplemented
         return (self.text, self.spans) == (other.text, other.spans) and np.array_equal(self.weights, other.weights)
 
-    __hash__ = None  # holds an array
-
     def __repr__(self) -> str:
         return f"AttendedText({self.text!r:.60}, {self.weights.shape[0]} hops, {len(self.spans)} tokens)"
 
@@ -112,7 +110,7 @@ class HopAttention:
     scores: Mapping[str, float] = field(default_factory=dict)
     label: str = ""
 
-    __hash__ = None  # holds arrays
+    __hash__ = None  # type: ignore[assignment]  # holds arrays
 
     def __repr__(self) -> str:
         return f"HopAttention({self.label!r}, {', '.join(map(repr, self.texts))})"
@@ -235,7 +233,7 @@ def align_hops(
                     columns = mask[place] & (second[place] == bool(number))
                     attended.append(
                         AttendedText(
-                            unicodedata.normalize("NFC", pair[number]),
+                            unicodedata.normalize("NFC", given_texts(pair)[number]),
                             tuple((token.start, token.end) for token in tokens),
                             weights[number][place][:, columns],
                         )

@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
+from hf_attention_zoo.parts.config_checks import number_of_labels
+
 
 def label_scores(model: PreTrainedModel, logits: torch.Tensor) -> list[dict[str, float]]:
     """Logits (B, labels) as label -> score, as the text-classification pipeline gives them.
@@ -19,7 +21,8 @@ def label_scores(model: PreTrainedModel, logits: torch.Tensor) -> list[dict[str,
         values = wide.sigmoid()
     else:
         values = wide.softmax(-1)
-    names = [str(config.id2label[index]) for index in range(config.num_labels)]
+    labels: Any = config.id2label
+    names = [str(labels[index]) for index in range(number_of_labels(config))]
     return [dict(zip(names, row, strict=True)) for row in values.tolist()]
 
 

@@ -84,12 +84,10 @@ class PictureAttention:
         return (
             (self.tokens, self.caption, self.whole_words) == (other.tokens, other.caption, other.whole_words)
             and same_gates
-            and (self.gates is None or np.array_equal(self.gates, other.gates))
+            and (self.gates is None or other.gates is None or np.array_equal(self.gates, other.gates))
             and np.array_equal(self.weights, other.weights)
             and np.array_equal(self.picture, other.picture)
         )
-
-    __hash__ = None  # holds arrays
 
     def __repr__(self) -> str:
         count, rows, columns = self.weights.shape
@@ -105,7 +103,8 @@ class PictureAttention:
 
     def maps(self, smoothing: float = SMOOTHING) -> np.ndarray:
         """The weights over the picture's pixels, (T, H, W); see `upsample`."""
-        return upsample(self.weights, *self.picture.shape[:2], smoothing)
+        height, width = self.picture.shape[:2]
+        return upsample(self.weights, height, width, smoothing)
 
     def best_regions(self) -> list[tuple[int, int]]:
         """Row and column of the region of the largest weight, for each token."""
@@ -254,17 +253,19 @@ def _align_batch(
     """Attention of some pictures; `read` is what the encoder reads of them."""
     from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import grid_of
 
-    tokenizer, config = processor.tokenizer, model.config
-    encoded = model.get_encoder()(**read)
+    captioner: Any = model
+    tokenizer, config = processor.tokenizer, captioner.config
+    encoded = captioner.get_encoder()(**read)
     if captions is None:
-        sequences = model.generate(encoder_outputs=encoded, **search)
+        sequences = captioner.generate(encoder_outputs=encoded, **search)
     else:
         labels = processor(captions=captions)["labels"].to(model.device)
         start = labels.new_full((len(labels), 1), config.decoder_start_token_id)
         sequences = torch.cat([start, labels.masked_fill(labels == -100, config.pad_token_id)], 1)
-    read = model(encoder_outputs=encoded, decoder_input_ids=sequences[:, :-1], output_attentions=True, use_cache=False)
-    weights = read.locations[:, 0].float().cpu().numpy()  # (B, T, L)
-    gates = None if read.context_gates is None else read.context_gates[..., 0].float().cpu().numpy()
+    given = {"encoder_outputs": encoded, "decoder_input_ids": sequences[:, :-1]}
+    said = captioner(**given, output_attentions=True, use_cache=False)
+    weights = said.locations[:, 0].float().cpu().numpy()  # (B, T, L)
+    gates = None if said.context_gates is None else said.context_gates[..., 0].float().cpu().numpy()
     height, width = grid_of(config, weights.shape[-1])
     made = []
     for row, picture in enumerate(pictures):

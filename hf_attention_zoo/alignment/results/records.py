@@ -23,8 +23,9 @@ def written(text: str, path: str | PathLike[str] | None, end: str = "") -> str:
 
 def json_text(source: str | PathLike[str]) -> str:
     """A JSON object's text: `source` itself, or what the file of that name holds."""
-    is_text = isinstance(source, str) and source.lstrip().startswith("{")
-    return source if is_text else Path(source).read_text(encoding="utf-8")
+    if isinstance(source, str) and source.lstrip().startswith("{"):
+        return source
+    return Path(source).read_text(encoding="utf-8")
 
 
 def read_fields(

@@ -13,9 +13,8 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from hf_attention_zoo.alignment.results.aligned import Alignment
-from hf_attention_zoo.alignment.results.head_alignment import HeadAlignment, check_heads
+from hf_attention_zoo.alignment.results.head_alignment import HeadAlignment, check_heads, head_numbers
 from hf_attention_zoo.seq2seq.forced_attention import (
-    ALL_HEADS,
     HEAD_MEAN,
     attention_layers,
     chosen_weights,
@@ -33,6 +32,7 @@ from hf_attention_zoo.seq2seq.source_text import (
     target_words,
 )
 from hf_attention_zoo.seq2seq.translating import batches_by_length, check_generate_kwargs, with_length_limit
+from hf_attention_zoo.tokenization.read_ids import text_of
 
 
 @torch.no_grad()
@@ -96,13 +96,14 @@ def align_seq2seq(
     shift = _checked_shift(model, shift, kind)
     sentences = encode_sources(model, tokenizer, sources, truncation=truncation)
     options = with_length_limit(model, {"num_beams": num_beams, **generate_kwargs})
-    alignments: list[Alignment | HeadAlignment | None] = [None] * len(sentences)
+    alignments: list[Any] = [None] * len(sentences)
+    generate: Any = model.generate  # of the models that have it, whose common class does not
     with evaluation_mode(model):
         for indices in batches_by_length(sentences, batch_size):
             batch = [sentences[index] for index in indices]
             inputs = pad_sources(tokenizer, batch, model.device)
             if wanted is None:
-                sequences = model.generate(**inputs, **options)
+                sequences = generate(**inputs, **options)
                 rows = [up_to_end(model, row) for row in sequences[:, 1:].tolist()]
             else:
                 rows = _target_ids(tokenizer, [wanted[index] for index in indices])
@@ -120,9 +121,11 @@ def align_seq2seq(
                 made = _alignment(tokenizer, batch[place], rows[place], matrix, target_text, kind, start)
                 if matrix.ndim == 3:
                     count = layers[0].shape[1]
-                    numbers = None if head == ALL_HEADS else tuple(numbered(one, count) for one in head)
-                    made = HeadAlignment(**made, heads=numbers, kind=kind, layer=numbered(layer, len(layers)))
-                alignments[index] = made if isinstance(made, HeadAlignment) else Alignment(**made)
+                    numbers = tuple(numbered(one, count) for one in head_numbers(head))
+                    number = numbered(layer, len(layers))
+                    alignments[index] = HeadAlignment(**made, heads=numbers, kind=kind, layer=number)
+                else:
+                    alignments[index] = Alignment(**made)
     return [alignment for alignment in alignments if alignment is not None]
 
 
@@ -137,7 +140,7 @@ def _alignment(
 ) -> dict[str, Any]:
     """Fields of an `Alignment`: weights with the tokens of the rows and columns of its kind."""
     if target_text is None:
-        target_text = tokenizer.decode(target_ids, skip_special_tokens=True)
+        target_text = text_of(tokenizer, target_ids, skip_special_tokens=True)
     read = tuple(readable_tokens(tokenizer, sentence))
     written = tuple(readable_target_tokens(tokenizer, target_ids))
     before = (*readable_target_tokens(tokenizer, [start]), *written[:-1])  # what had been written before each token

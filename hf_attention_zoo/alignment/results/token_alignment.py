@@ -14,10 +14,9 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from hf_attention_zoo.alignment.results.aligned import Alignment
 from hf_attention_zoo.alignment.results.given_texts import Pair, as_pair, given_texts
-from hf_attention_zoo.alignment.results.head_alignment import HeadAlignment, check_heads
+from hf_attention_zoo.alignment.results.head_alignment import HeadAlignment, check_heads, head_numbers
 from hf_attention_zoo.alignment.results.label_scores import best_label, label_scores
 from hf_attention_zoo.seq2seq.forced_attention import (
-    ALL_HEADS,
     HEAD_MEAN,
     chosen_weights,
     evaluation_mode,
@@ -89,7 +88,7 @@ def align_tokens(
                 kept = real[place]
                 tokens = tuple(readable_piece(t) for t in tokenizer.convert_ids_to_tokens(rows[place]["input_ids"]))
                 words = word_groups(*decoded_spans(tokenizer, rows[place]["input_ids"]), tokens)
-                fields = {
+                fields: dict[str, Any] = {
                     "source_tokens": tokens,
                     "target_tokens": tokens,
                     "weights": weights[place][..., kept, :][..., kept].numpy(),
@@ -102,7 +101,7 @@ def align_tokens(
                     found.append(Alignment(**fields))
                 else:
                     count = read.attentions[0].shape[1]
-                    numbers = None if head == ALL_HEADS else tuple(numbered(one, count) for one in head)
+                    numbers = tuple(numbered(one, count) for one in head_numbers(head))
                     kind = "decoder" if model.can_generate() else "encoder"
                     found.append(
                         HeadAlignment(**fields, heads=numbers, kind=kind, layer=numbered(layer, len(read.attentions)))

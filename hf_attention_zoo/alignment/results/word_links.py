@@ -50,13 +50,13 @@ def word_links(
     if not whole:
         return links
     sources, targets = [sources[k] for k in whole], [targets[k] for k in whole]
-    aligned = align_seq2seq(model, tokenizer, sources, targets=targets, **options)
+    aligned: list[Any] = align_seq2seq(model, tokenizer, sources, targets=targets, **options)
     read = encode_sources(model, tokenizer, sources, truncation=options.get("truncation", False))
     written = tokenizer(text_target=targets, return_offsets_mapping=True)["offset_mapping"]
     for k, alignment, sentence, target, spans in zip(whole, aligned, read, targets, written, strict=True):
         links[k] = strongest_links(
             alignment.weights,
-            [word_at(span, sentence.text) for span in sentence.spans],
+            [word_at(span, sentence.text) for span in sentence.spans or ()],
             [word_at(span, target) for span in spans],
         )
     return links

@@ -253,7 +253,7 @@ def rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:
         _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
         last = counts.cumsum()
         ranks.append((last - (counts - 1) / 2)[inverse])
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def _groups(label: Any, names: Sequence[str], problem_type: str) -> list[str]:
@@ -300,9 +300,11 @@ def _read(
     readings: list[Reading] = []
     nothing = np.zeros(0, dtype=np.float32)
     for start in range(0, len(documents), batch_size):
-        batch: BatchEncoding = tokenizer.pad(  # places of words count from the left
-            {"input_ids": list(documents[start : start + batch_size])}, return_tensors="pt", padding_side="right"
-        ).to(model.device)
+        rows: Any = {
+            "input_ids": list(documents[start : start + batch_size])
+        }  # documents, unlike texts, have two axes
+        # places of words count from the left
+        batch: BatchEncoding = tokenizer.pad(rows, return_tensors="pt", padding_side="right").to(model.device)
         made = model(**batch, output_attentions=attentions)
         logits = made.logits.float()
         squash = {REGRESSION: logits, MULTI_LABEL: logits.sigmoid()}
