@@ -37,7 +37,8 @@ def main(argv: Sequence[str] | None = None, program: str = "attention-zoo evalua
     """The command line; without a folder, that of the first task. Returns the exit code."""
     argv = list(sys.argv[1:] if argv is None else argv)
     folders = [word for word in argv if (Path(word) / "config.json").is_file()]
-    folder = (folders or [word for word in argv[:1] if not word.startswith("-")] or [None])[0]
+    named = folders or [word for word in argv[:1] if not word.startswith("-")]
+    folder = named[0] if named else None
     if folder is None and {"-h", "--help"} & set(argv):
         general_parser(program).parse_args(["--help"])
     task = TASKS[0] if folder is None else task_for(folder)

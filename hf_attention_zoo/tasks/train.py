@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def task_of(plan: RunPlan) -> TrainingTask:
     """What a plan trains. Raises ValueError if its architecture does not do the task that it names."""
-    row = get_architecture(plan.model.architecture)
+    row = get_architecture(plan.architecture)
     return task_class(row, plan.model.task)(plan, row)
 
 

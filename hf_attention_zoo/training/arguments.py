@@ -53,9 +53,10 @@ class ZooTrainingArguments(HistoricalArguments, Seq2SeqTrainingArguments):
             self.metric_for_best_model = "loss"
         settle_direction(self)
         super().__post_init__()
-        if self.accelerator_config.dispatch_batches is None:
+        accelerating: Any = self.accelerator_config  # by now an object, whatever form it was given in
+        if accelerating.dispatch_batches is None:
             # One process that reads for all would put batches of different lengths into one tensor.
-            self.accelerator_config.dispatch_batches = False
+            accelerating.dispatch_batches = False
         if self.loss_scale not in LOSS_SCALES:
             raise ValueError(f"loss_scale={self.loss_scale!r}; it is one of {', '.join(LOSS_SCALES)}")
         if self.pool_order not in POOL_ORDERS:

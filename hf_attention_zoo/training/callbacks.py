@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from torch import nn
 from transformers import EarlyStoppingCallback, TrainerCallback, TrainerControl, TrainerState
 from transformers.trainer_callback import ExportableState, ProgressCallback
 
@@ -24,8 +23,8 @@ class EpochOfBatches(TrainerCallback):
 class ShrinkOnBadGradient(TrainerCallback):
     """Before each update, puts a tenth of the weights in the place of a gradient that is not finite."""
 
-    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, model: nn.Module, **kwargs: Any) -> None:
-        shrink_on_bad_gradient(model.parameters())
+    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        shrink_on_bad_gradient(kwargs["model"].parameters())
 
 
 class Stopwatch(TrainerCallback, ExportableState):
@@ -103,7 +102,9 @@ class QuietProgress(ProgressCallback):
         if self.training_bar is not None:
             self.training_bar.set_description("training")
 
-    def on_prediction_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_prediction_step(
+        self, args: Any, state: Any, control: Any, eval_dataloader: Any = None, **kwargs: Any
+    ) -> None:
         """No second bar for the short validations."""
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:

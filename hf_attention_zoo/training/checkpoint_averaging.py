@@ -139,14 +139,14 @@ class AverageLastCheckpoints(TrainerCallback):
         self.last = last
         self.steps: list[int] = []
 
-    def on_train_end(self, args: Any, state: Any, control: Any, model: nn.Module, **kwargs: Any) -> None:
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         whole = whole_checkpoints(args.output_dir)
         if not whole:
             raise ValueError(f"{args.output_dir} holds no complete checkpoint to average; check save_strategy")
         if len(whole) < self.last:
             logger.warning(f"averaging {len(whole)} checkpoints, not {self.last}: the run saved no more")
         chosen = whole[-self.last :]
-        load_average(model, chosen)
+        load_average(kwargs["model"], chosen)
         self.steps = [step_of(path) for path in chosen]
 
 

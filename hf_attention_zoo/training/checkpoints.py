@@ -201,7 +201,8 @@ def newest_whole(folder: str | Path, averaged: int = 1) -> tuple[Path | None, li
     Args:
         averaged: so many last checkpoints are averaged in the end, so those before it must be whole, too.
     """
-    found, passed = checkpoints(folder), []
+    found = checkpoints(folder)
+    passed: list[str] = []
     for place in reversed(range(len(found))):
         wrong = damage(found[place]) or best_damage(found[place])
         for before in found[max(0, place + 1 - averaged) : place]:

@@ -24,9 +24,10 @@ def split_dotted(argv: Sequence[str], sections: Iterable[str]) -> tuple[list[str
         if section not in settings or not key:
             raise ValueError(f"unknown flag {name}; sections are {', '.join(f'--{known}.' for known in settings)}")
         if not equals:
-            value = next(words, None)
-            if value is None:
+            following = next(words, None)
+            if following is None:
                 raise ValueError(f"{name} needs a value")
+            value = following
         try:
             settings[section][key] = yaml.safe_load(value) if value else ""
         except (yaml.YAMLError, RecursionError) as error:

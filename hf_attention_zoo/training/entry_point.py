@@ -75,7 +75,7 @@ def run_task(
         ValueError: wrong arguments or data, before any work is lost.
         TrainingStopped: Ctrl-C or SIGTERM came; a checkpoint was saved.
     """
-    args, row = plan.training, get_architecture(plan.model.architecture)
+    args, row = plan.training, get_architecture(plan.architecture)
     tell = say if args.process_index == 0 else lambda text: None
     if args.push_to_hub:
         raise ValueError(
@@ -83,9 +83,9 @@ def run_task(
             f"it out and send the finished folder with `attention-zoo publish {args.output_dir} OWNER/NAME`, which "
             "searches it first"
         )
-    check_trackers(args.report_to)
+    check_trackers([args.report_to] if isinstance(args.report_to, str) else args.report_to or ())
     check_plan(plan, row)
-    folder = Path(args.output_dir)
+    folder = plan.folder
     with write_errors_said(folder), own_folder(plan) as contents:
         # Everything that can be wrong with arguments and data shows before anything in the folder is touched.
         train_rows, validation_rows = task.load()
@@ -108,7 +108,7 @@ def run_task(
         model = get_model(task, tokenizer)
         task.prepare_model(model, tokenizer, train_rows)
         check_vocabulary(task, model, tokenizer)
-        if start.changed_now:
+        if start.changed_now and start.checkpoint is not None:
             check_weights_fit(model, start.checkpoint)
         with args.main_process_first(desc="encoding the texts"):
             data = task.encode(train_rows, validation_rows, tokenizer)

@@ -60,7 +60,7 @@ class FineTunedTask(TrainingTask):
         return self.metrics
 
     def train_tokenizer(self, rows: Dataset) -> Any:
-        return self.row.tokenizer_class.train(self.texts(rows), **self.plan.tokenizer)
+        return self.row.train_tokenizer(self.texts(rows), **self.plan.tokenizer)
 
     def prepare_tokenizer(self, tokenizer: Any) -> None:
         write_as_task(tokenizer)

@@ -10,6 +10,7 @@ from transformers import AutoTokenizer
 
 from hf_attention_zoo.folders.saved_model import saved_auto_class, saved_config
 from hf_attention_zoo.folders.wholeness import loading
+from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.registry import Architecture, list_architectures
 from hf_attention_zoo.training.task_contract import TrainingTask
 
@@ -64,13 +65,12 @@ def load_given(task: TrainingTask) -> Any:
         ValueError: weights of the folder have no place in the model, or the model has some that the folder lacks.
     """
     plan = task.plan
-    new_head = saved_auto_class(plan.model.model) != task.auto_class
+    named = needed(plan.model.model, "model", "name the folder or the Hub id of a model")
+    new_head = saved_auto_class(named) != task.auto_class
     fields = {**(task.head_fields() if new_head else {}), **plan.config}
     loader = getattr(transformers, task.auto_class)
-    with loading(plan.model.model):
-        model, info = loader.from_pretrained(
-            plan.model.model, ignore_mismatched_sizes=True, output_loading_info=True, **fields
-        )
+    with loading(named):
+        model, info = loader.from_pretrained(named, ignore_mismatched_sizes=True, output_loading_info=True, **fields)
     body = f"{model.base_model_prefix}."
     # Heads that one class has and another has not, the pooler among them. Unexpected ones do not come here.
     heads = tuple(model._keys_to_ignore_on_load_unexpected or ())

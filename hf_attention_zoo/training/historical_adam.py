@@ -57,7 +57,10 @@ class ReleaseAdam(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            parameters, gradients, firsts, seconds = [], [], [], []
+            parameters: list[Tensor] = []
+            gradients: list[Tensor] = []
+            firsts: list[Tensor] = []
+            seconds: list[Tensor] = []
             step = 0
             for parameter in group["params"]:
                 if parameter.grad is None:

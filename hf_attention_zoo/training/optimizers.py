@@ -107,7 +107,8 @@ def shrink_on_bad_gradient(parameters: Iterable[torch.nn.Parameter], share: floa
     training goes on. Returns whether it happened.
     """
     parameters = [parameter for parameter in parameters if parameter.grad is not None]
-    if all(bool(torch.isfinite(parameter.grad).all()) for parameter in parameters):
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    if all(bool(torch.isfinite(gradient).all()) for gradient in gradients):
         return False
     for parameter in parameters:
         parameter.grad = share * parameter.detach().clone()

@@ -22,6 +22,7 @@ from transformers import EarlyStoppingCallback, Trainer, TrainerCallback
 from transformers.trainer_callback import ExportableState
 from transformers.trainer_pt_utils import nested_gather
 
+from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.training.checkpoints import (
     best_checkpoint,
     checkpoint_step,
@@ -127,9 +128,9 @@ class ResumableTrainer(Trainer):
 
     def delete_beaten(self) -> None:
         """With `save_total_limit=1`, delete the last checkpoint if another one is the best."""
-        best = self.state.best_model_checkpoint
-        if self.args.should_save and best is not None and self.args.save_total_limit == 1:
-            for path in checkpoints(self.args.output_dir):
+        best, folder = self.state.best_model_checkpoint, self.args.output_dir
+        if self.args.should_save and best is not None and folder is not None and self.args.save_total_limit == 1:
+            for path in checkpoints(folder):
                 if path.name != Path(best).name:
                     remove_checkpoint(path)
 
@@ -147,10 +148,11 @@ class ResumableTrainer(Trainer):
                 "give more steps (--max_steps or --num_train_epochs), or an earlier checkpoint with "
                 "--resume_from_checkpoint"
             )
-        saved = dict(self.state.stateful_callbacks)
+        states: Any = self.state.stateful_callbacks  # a dictionary by name, whatever its type says
+        saved: dict[str, Any] = dict(states)
         for callback in self.callback_handler.callbacks:
             if isinstance(callback, ExportableState):  # one that the run did not have would not be saved
-                self.state.stateful_callbacks.setdefault(type(callback).__name__, callback.state())
+                states.setdefault(type(callback).__name__, callback.state())
         if self.state.best_global_step and self.args.load_best_model_at_end:
             named = f"checkpoint-{self.state.best_global_step}"
             self.state.best_model_checkpoint = str(
@@ -164,10 +166,10 @@ class ResumableTrainer(Trainer):
         self._resumed, self._begun_at = str(resume), time.time()
         return begun
 
-    def _run_epoch(self, **kwargs: Any) -> None:
+    def _run_epoch(self, *args: Any, **kwargs: Any) -> None:
         self._do_what_was_left(**{name: kwargs[name] for name in ("model", "trial", "ignore_keys_for_eval")})
         if not self.control.should_training_stop:
-            super()._run_epoch(**kwargs)
+            super()._run_epoch(*args, **kwargs)
 
     def _do_what_was_left(self, model: nn.Module, trial: Any, ignore_keys_for_eval: list[str] | None) -> None:
         """When a run goes on: the end of the epoch, if the checkpoint was saved before it, or the end of training."""
@@ -209,8 +211,9 @@ class ResumableTrainer(Trainer):
             super()._load_optimizer_and_scheduler(checkpoint)
             return
         wanted = {"weight_decay", *self.optimizer_settings()}
-        groups = [{name: group[name] for name in wanted & set(group)} for group in self.optimizer.param_groups]
-        first_rates = [group.get("initial_lr", group["lr"]) for group in self.optimizer.param_groups]
+        optimizer = needed(self.optimizer, "optimizer", "the Trainer makes it before it loads its state")
+        groups = [{name: group[name] for name in wanted & set(group)} for group in optimizer.param_groups]
+        first_rates = [group.get("initial_lr", group["lr"]) for group in optimizer.param_groups]
         super()._load_optimizer_and_scheduler(checkpoint)
         if not isinstance(self.lr_scheduler, LambdaLR):
             raise ValueError(
@@ -220,7 +223,7 @@ class ResumableTrainer(Trainer):
         self.lr_scheduler.base_lrs = first_rates
         done = self.lr_scheduler.last_epoch
         rates = [rate * factor(done) for rate, factor in zip(first_rates, self.lr_scheduler.lr_lambdas, strict=True)]
-        for group, settings, first, rate in zip(self.optimizer.param_groups, groups, first_rates, rates, strict=True):
+        for group, settings, first, rate in zip(optimizer.param_groups, groups, first_rates, rates, strict=True):
             group.update(settings, initial_lr=first, lr=rate)
         self.lr_scheduler._last_lr = rates
 
@@ -229,5 +232,6 @@ class ResumableTrainer(Trainer):
         if self.optimizer_cls_and_kwargs is not None:
             _, settings = self.optimizer_cls_and_kwargs
         else:
-            _, settings = self.get_optimizer_cls_and_kwargs(self.args, self.model)
+            model: Any = self.model
+            _, settings = self.get_optimizer_cls_and_kwargs(self.args, model)
         return set(settings) - {"lr", "params"}

@@ -88,7 +88,7 @@ def own_folder(plan: RunPlan) -> Iterator[FolderContents]:
     Raises:
         ValueError: another run is at work there, or it holds what must not be replaced.
     """
-    args, folder = plan.training, Path(plan.training.output_dir)
+    args, folder = plan.training, plan.folder
     sources = {name: getattr(plan.model, name) for name in ("model", "tokenizer", "word_vectors")}
 
     encoded = (folder / CACHE_FOLDER).exists()
@@ -126,7 +126,7 @@ def start_of(plan: RunPlan, train: Any, validation: Any | None) -> Start:
     def decide() -> Start:
         contents = data_contents(train, validation, plan.training, plan.places())
         fingerprint = plan.fingerprint(contents)
-        start = where_to_start(Path(plan.training.output_dir), plan.training, fingerprint, plan.unsaid(contents))
+        start = where_to_start(plan.folder, plan.training, fingerprint, plan.unsaid(contents))
         start.fingerprint = fingerprint
         return start
 
@@ -182,6 +182,7 @@ def where_to_start(
     """
     wanted, averaged = _wanted(args), args.average_last_checkpoints or 1
     passed: list[str] = []
+    found: Path | None
     if wanted not in ("", "true"):
         found = Path(wanted)
         wrong = damage(found) or best_damage(found)

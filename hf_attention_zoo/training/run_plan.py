@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from transformers import HfArgumentParser
 
 from hf_attention_zoo.flags import FlagFormatter, FlagParser, refused
+from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.training.arguments import ModelArguments, ZooTrainingArguments
 from hf_attention_zoo.training.choosing_metric import OF_VALIDATION
 from hf_attention_zoo.training.dotted_flags import split_dotted
@@ -58,6 +59,24 @@ class RunPlan:
     command: str = ""
     named: frozenset[str] = frozenset()
     parted: dict[str, int] | None = None  # rows of each split, where the task parts the training rows
+
+    @property
+    def architecture(self) -> str:
+        """The model type that is trained.
+
+        Raises:
+            ValueError: the plan names none.
+        """
+        return needed(self.model.architecture, "architecture", "name one; `attention-zoo list` shows all")
+
+    @property
+    def folder(self) -> Path:
+        """Where the run and its model go.
+
+        Raises:
+            ValueError: the plan names no folder.
+        """
+        return Path(needed(self.training.output_dir, "output_dir", "name the folder of the run"))
 
     def places(self) -> dict[str, str]:
         """The arguments that say where data lie, as far as they are given."""
@@ -131,8 +150,9 @@ def _names(cls: type) -> set[str]:
 
 def build_parser(kind: RunKind = TRAINING) -> RunParser:
     """The parser with every field of the three argument classes as a flag; its help shows them by group."""
+    classes: Any = (ModelArguments, kind.data_class, ZooTrainingArguments)  # the parser's type wants them of one type
     parser = RunParser(
-        (ModelArguments, kind.data_class, ZooTrainingArguments),
+        classes,
         allow_abbrev=False,
         formatter_class=_WithDefaults,
         prog=kind.program,
@@ -159,7 +179,8 @@ def parse_run(argv: Sequence[str], command: str = "", kind: RunKind = TRAINING) 
         else:
             positional["architecture"] = word
 
-    first = RunParser((ModelArguments,), allow_abbrev=False, add_help=False)
+    model_class: Any = ModelArguments
+    first = RunParser(model_class, allow_abbrev=False, add_help=False)
     first.add_argument("--config", action="append", default=[])
     first.set_defaults(**dict.fromkeys(_names(ModelArguments)))
     known, rest = first.parse_known_args(rest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from hf_attention_zoo.registry import Architecture
 
@@ -26,9 +26,9 @@ class EncodedData:
 class TrainingTask(ABC):
     """One kind of training. The methods are called in the order in which they stand here."""
 
-    auto_class: ClassVar[str]
-    rows_said: ClassVar[str]
-    shown: ClassVar[tuple[str, ...]]
+    auto_class: str
+    rows_said: str
+    shown: tuple[str, ...]
 
     def __init__(self, plan: RunPlan, row: Architecture) -> None:
         self.plan = plan

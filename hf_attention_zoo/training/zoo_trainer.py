@@ -26,6 +26,7 @@ from transformers.trainer_utils import EvalLoopOutput, has_length
 from hf_attention_zoo.data.token_budget import TokenBudgetBatchSampler, pair_lengths
 from hf_attention_zoo.metrics.likelihood import sentence_nll
 from hf_attention_zoo.parts.model_inputs import up_to_last_label
+from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.callbacks import EpochOfBatches, ShrinkOnBadGradient, Stopwatch
 from hf_attention_zoo.training.checkpoint_averaging import AverageLastCheckpoints
@@ -54,7 +55,8 @@ class ZooTrainer(ResumableTrainer):
             self.optimizer_cls_and_kwargs = optimizer_class(self.args.optimizer, self.args)
         self.add_callback(Stopwatch())
         if self.label_smoother is not None and self.args.label_smoothing_distribution == OTHER_CLASSES:
-            self.label_smoother = OtherClassesSmoother(self.args.label_smoothing_factor)
+            smoother: Any = OtherClassesSmoother(self.args.label_smoothing_factor)
+            self.label_smoother = smoother
         self.averaging: AverageLastCheckpoints | None = None
         if self.args.average_last_checkpoints is not None:
             self.averaging = AverageLastCheckpoints(self.args.average_last_checkpoints)
@@ -86,7 +88,7 @@ class ZooTrainer(ResumableTrainer):
 
     # Batches
 
-    def lengths(self, dataset: Dataset) -> Any:
+    def lengths(self, dataset: Any) -> Any:
         """Tokens of each example on two sides, (N, 2), by which batches are sorted and limited."""
         return pair_lengths(dataset)
 
@@ -111,7 +113,7 @@ class ZooTrainer(ResumableTrainer):
             pool_batches=pool * replicas,
             num_replicas=replicas,
             seed=seed,
-            order=self.args.pool_order,
+            order="shuffled" if self.args.pool_order == "shuffled" else "shortest_first",
             reshuffle_each_epoch=self.args.pool_order == "shuffled",
         )
 
@@ -148,7 +150,7 @@ class ZooTrainer(ResumableTrainer):
             self.accelerator.even_batches = evened
 
     def _get_train_sampler(self, train_dataset: Dataset | None = None) -> Sampler | None:
-        dataset = self.train_dataset  # the one that is handed over has lost the columns that forward does not take
+        dataset: Any = self.train_dataset  # the one handed over has lost the columns that forward does not take
         if self.args.train_sampling_strategy != "group_by_length" or not has_length(dataset):
             return super()._get_train_sampler(train_dataset)
         seed = self.args.data_seed if self.args.data_seed is not None else self.args.seed
@@ -177,16 +179,16 @@ class ZooTrainer(ResumableTrainer):
         factor = None if self.lr_scheduler is not None else self._rate_factor(num_training_steps)
         if factor is None:
             return super().create_scheduler(num_training_steps, optimizer)
-        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
-            self.optimizer if optimizer is None else optimizer, factor
-        )
+        chosen = needed(self.optimizer if optimizer is None else optimizer, "optimizer", "make it before its schedule")
+        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(chosen, factor)
         self._created_lr_scheduler = True
         return self.lr_scheduler
 
     def _rate_factor(self, num_training_steps: int) -> Callable[[int], float] | None:
         """Updates done -> factor on the learning rate of the next one; None for transformers' own schedules."""
         if self.args.noam_schedule:
-            width, warmup = model_width(self.model.config), int(self.args.warmup_steps)
+            model: Any = self.model
+            width, warmup = model_width(model.config), int(self.args.warmup_steps)
             return lambda done: noam_rate(done + 1, width, warmup)
         if self.args.release_schedule is not None:
             warmup = self.args.get_warmup_steps(num_training_steps)
@@ -210,13 +212,9 @@ class ZooTrainer(ResumableTrainer):
         if self.label_smoother is not None and "labels" in inputs and "decoder_input_ids" in inputs:
             # the smoother keeps the labels from the model, which learns here which of its inputs are not needed
             inputs = {"decoder_attention_mask": up_to_last_label(inputs["labels"]), **inputs}
-        result = super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
+        result: Any = super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         if self.args.loss_scale == "token_mean" or not model.training:
             return result
-        if num_items_in_batch is None:
-            raise ValueError(
-                f"loss_scale={self.args.loss_scale} needs a model whose forward takes num_items_in_batch (**kwargs)"
-            )
         loss, *rest = result if return_outputs else (result,)
         loss = loss * self._tokens_per_part(num_items_in_batch)
         return (loss, *rest) if return_outputs else loss
@@ -230,8 +228,12 @@ class ZooTrainer(ResumableTrainer):
         loss = super().training_step(model, inputs, num_items_in_batch)
         return loss if self.args.loss_scale == "token_mean" else loss / self._tokens_per_part(num_items_in_batch)
 
-    def _tokens_per_part(self, tokens: torch.Tensor | int) -> torch.Tensor | int | float:
+    def _tokens_per_part(self, tokens: torch.Tensor | int | None) -> torch.Tensor | int | float:
         """Target tokens of an update by what its summed loss is divided by: one batch, or its sentences."""
+        if tokens is None:
+            raise ValueError(
+                f"loss_scale={self.args.loss_scale} needs a model whose forward takes num_items_in_batch (**kwargs)"
+            )
         return tokens if self.args.loss_scale == "batch_sum" else tokens / self._sentences
 
     def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: torch.device) -> tuple[list[Any], Any]:
@@ -257,7 +259,8 @@ class ZooTrainer(ResumableTrainer):
             id(table) for part in model.modules() if isinstance(part, nn.Embedding) for table in part.parameters()
         }
         parameters = [parameter for parameter in model.parameters() if parameter.grad is not None]
-        norm = nn.utils.get_total_norm([parameter.grad for parameter in parameters if id(parameter) not in tables])
+        others = (parameter.grad for parameter in parameters if id(parameter) not in tables)
+        norm = nn.utils.get_total_norm([gradient for gradient in others if gradient is not None])
         nn.utils.clip_grads_with_norm_(parameters, self.args.max_grad_norm, norm)
         return norm
 
@@ -284,7 +287,7 @@ class ZooSeq2SeqTrainer(ZooTrainer, Seq2SeqTrainer):
         prediction_loss_only: bool,
         ignore_keys: list[str] | None = None,
         **gen_kwargs: Any,
-    ) -> tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]:
+    ) -> tuple[Any, torch.Tensor | None, torch.Tensor | None]:
         """One batch: its mean loss, the translations, or the logits without generation, and the labels."""
         inputs = self._prepare_inputs(inputs)
         with torch.no_grad(), self.compute_loss_context_manager():
@@ -305,8 +308,9 @@ class ZooSeq2SeqTrainer(ZooTrainer, Seq2SeqTrainer):
             gen_kwargs.update(length_penalty=1.0, early_stopping=False)
         made_from_labels = ("labels", "decoder_input_ids", "decoder_attention_mask")
         source = {name: value for name, value in inputs.items() if name not in made_from_labels}
+        whole: Any = self.model
         with self._whole_parameters():
-            generated = self.model.generate(**source, **gen_kwargs)
+            generated = whole.generate(**source, **gen_kwargs)
         return loss, generated, inputs["labels"]
 
     def _whole_parameters(self) -> contextlib.AbstractContextManager:
@@ -333,7 +337,7 @@ class ZooSeq2SeqTrainer(ZooTrainer, Seq2SeqTrainer):
             nll, tokens = torch.cat(self._nll).double().sum(dim=0).tolist()
             self._nll = []
             mean = nll / max(tokens, 1.0)
-            output.metrics[f"{metric_key_prefix}_loss"] = mean
-            output.metrics[f"{metric_key_prefix}_perplexity"] = math.exp(min(mean, 700.0))
-            output.metrics[f"{metric_key_prefix}_sentences"] = output.num_samples
+            found = {"loss": mean, "perplexity": math.exp(min(mean, 700.0)), "sentences": output.num_samples}
+            added = {f"{metric_key_prefix}_{name}": value for name, value in found.items()}
+            return output._replace(metrics={**(output.metrics or {}), **added})
         return output

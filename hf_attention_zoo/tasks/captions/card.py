@@ -9,7 +9,8 @@ from hf_attention_zoo.folders.task_card import TaskCard, Wording
 
 def results_by_group(metrics: Mapping[str, Any], card: TaskCard) -> str:
     """Scores of parts of the split that are told apart, with those of the baselines."""
-    rows, shown = [], []
+    rows: list[list[str]] = []
+    shown: list[str] = []
     for group in metrics.get("groups") or []:
         shown = shown or [key for key in card.metrics if measured(group.get(key))[0] is not None]
         for said, scores in (("this checkpoint", group), *(group.get("baselines") or {}).items()):

@@ -187,17 +187,17 @@ def evaluate_captioner(
     processor.tokenizer = tokenizer  # which reads files
     given = dict(zip(DATA_FIELDS, (dataset, dataset_config, target_lang, source_column, target_column), strict=True))
     chosen = chosen_data(folder, given)
-    given = {name: getattr(chosen.arguments, name) for name in DATA_FIELDS}
-    language = given["target_lang"] or getattr(tokenizer, "language", None)
-    columns = {"picture_column": given["source_column"], "caption_column": given["target_column"]}
-    splits = load_captions(
-        given["dataset"],
+    data: dict[str, Any] = {name: getattr(chosen.arguments, name) for name in DATA_FIELDS}
+    language = data["target_lang"] or getattr(tokenizer, "language", None)
+    columns = {"picture_column": data["source_column"], "caption_column": data["target_column"]}
+    loaded = load_captions(
+        data["dataset"],
         language=language,
-        dataset_config=given["dataset_config"],
+        dataset_config=data["dataset_config"],
         pictures_outside=pictures_outside,
         **columns,
     )
-    splits = chosen.rows(splits)
+    splits = chosen.rows(loaded)
     rows = rows_of_split(splits, split, max_samples)
     if group_column is not None and any(group_column not in row for row in rows.rows):
         raise ValueError(
@@ -223,11 +223,11 @@ def evaluate_captioner(
     metrics: dict[str, Any] = {
         "task": "image-captioning",
         "dataset": {
-            "name": str(given["dataset"]),
+            "name": str(data["dataset"]),
             "split": split,
             "rows": len(rows),
             **({"language": language} if language else {}),
-            **({"licence": get_sample(given["dataset"]).licence} if is_sample(str(given["dataset"])) else {}),
+            **({"licence": get_sample(data["dataset"]).licence} if is_sample(str(data["dataset"])) else {}),
         },
         "model_type": model.config.model_type,
         "parameters": model.num_parameters(),

@@ -8,16 +8,16 @@ from typing import Any
 
 import torch
 from transformers import AutoModelForImageTextToText, GenerationConfig
-from transformers.pipelines.base import Pipeline
 
 from hf_attention_zoo.images.given_regions import given_regions
 from hf_attention_zoo.images.opening import open_picture
 from hf_attention_zoo.tasks.pipeline_table import add
+from hf_attention_zoo.tasks.task_pipeline import TaskPipeline
 
 MOST_TOKENS = 64
 
 
-class CaptionPipeline(Pipeline):
+class CaptionPipeline(TaskPipeline):
     """Pictures to captions.
 
     ```python
@@ -41,9 +41,6 @@ class CaptionPipeline(Pipeline):
     """
 
     _load_processor = True
-    _load_image_processor = False
-    _load_feature_extractor = False
-    _load_tokenizer = False
     _pipeline_calls_generate = True
     _default_generation_config = GenerationConfig(max_new_tokens=MOST_TOKENS)
 
@@ -64,7 +61,7 @@ class CaptionPipeline(Pipeline):
         generate_kwargs = {**(generate_kwargs or {}), **more}
         return before, {"generate_kwargs": generate_kwargs} if generate_kwargs else {}, {}
 
-    def __call__(self, images: Any, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, images: Any, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]  # its own name for it
         """Caption a picture, a list of pictures, or a generator or data set of pictures (which is streamed)."""
         if isinstance(images, (list, tuple)):
             if not images:
@@ -77,7 +74,9 @@ class CaptionPipeline(Pipeline):
             images = (image for image in images)
         return super().__call__(images, *args, **kwargs)
 
-    def preprocess(self, inputs: Any, prompt: str = "") -> dict[str, Any]:
+    # The steps of a pipeline have arguments of their own; transformers' types ask for any keyword.
+
+    def preprocess(self, inputs: Any, prompt: str = "") -> dict[str, Any]:  # type: ignore[override]
         source = _source(inputs, "the picture")
         if not isinstance(source, Mapping):
             return dict(self.processor(images=source, text=prompt, return_tensors="pt"))
@@ -86,7 +85,9 @@ class CaptionPipeline(Pipeline):
         beginning = self.processor.beginnings([prompt])
         return {"annotations": regions, "attention_mask": mask, "decoder_input_ids": beginning}
 
-    def _forward(self, model_inputs: dict[str, Any], generate_kwargs: dict[str, Any] | None = None) -> dict[str, Any]:
+    def _forward(  # type: ignore[override]
+        self, model_inputs: dict[str, Any], generate_kwargs: dict[str, Any] | None = None
+    ) -> Any:
         options = self._prepare_generate_kwargs(dict(generate_kwargs or {}), return_dict_in_generate=False)
         beginnings = model_inputs["decoder_input_ids"]
         source = {
@@ -97,7 +98,7 @@ class CaptionPipeline(Pipeline):
         sequences = self.model.generate(**source, decoder_input_ids=beginnings, **options)
         return {"output_ids": sequences.reshape(beginnings.shape[0], -1, sequences.shape[-1])}
 
-    def postprocess(self, model_outputs: dict[str, Any]) -> list[dict[str, str]]:
+    def postprocess(self, model_outputs: dict[str, Any]) -> list[dict[str, str]]:  # type: ignore[override]
         texts = self.processor.batch_decode(model_outputs["output_ids"][0], skip_special_tokens=True)
         return [{"generated_text": text.strip()} for text in texts]
 

@@ -183,8 +183,11 @@ class CaptionRows:
             yield json.dumps([name, listed]).encode()
             if self.store is not None and isinstance(source, str):
                 cache = self.store.regions
-                known = next((one for one in (name, source) if cache is not None and one in cache), None)
-                yield self.store.read(source) if known is None else cache[known].float().numpy().tobytes()
+                known = None if cache is None else next((one for one in (name, source) if one in cache), None)
+                if cache is None or known is None:
+                    yield self.store.read(source)
+                else:
+                    yield cache[known].float().numpy().tobytes()
             else:
                 yield source if isinstance(source, bytes) else str(source).encode()
 
@@ -195,7 +198,9 @@ class CaptionRows:
     def select(self, indices: Sequence[int]) -> CaptionRows:
         """Some of the rows."""
         return CaptionRows(
-            *([column[i] for i in indices] for column in (self.names, self.captions, self.sources)),
+            [self.names[i] for i in indices],
+            [self.captions[i] for i in indices],
+            [self.sources[i] for i in indices],
             self.store,
             [self.rows[i] for i in indices],
         )
@@ -315,7 +320,11 @@ def _rows(
     picture_column: str | None,
     caption_column: str | None,
 ) -> CaptionRows:
-    names, captions, sources, rest, known = [], [], [], [], {}
+    names: list[str] = []
+    captions: list[list[str]] = []
+    sources: list[Any] = []
+    rest: list[Mapping[str, Any]] = []
+    known: dict[str | bytes, int] = {}
     without = 0
     for place, row in placed:
         picture = _column(row, picture_column, PICTURE_COLUMNS, "picture", place)
@@ -331,10 +340,10 @@ def _rows(
             raise ValueError(
                 f"{place}: the picture in column {picture!r} is of type {type(source).__name__}; give a file name"
             )
-        beside = store is None or isinstance(source, bytes)
-        beside = beside or store.has_regions(source) or store.has_regions(str(row.get("id")))
-        if not beside and source not in store:
-            raise ValueError(f"{place}: {store.folder} has no picture {source!r}{_lies_elsewhere(store, source)}")
+        if store is not None and not isinstance(source, bytes):
+            beside = store.has_regions(source) or store.has_regions(str(row.get("id")))
+            if not beside and source not in store:
+                raise ValueError(f"{place}: {store.folder} has no picture {source!r}{_lies_elsewhere(store, source)}")
         if isinstance(source, (str, bytes)):
             if source in known:  # a row for each caption, as the lists of Flickr8k have it
                 captions[known[source]] += written

@@ -10,7 +10,6 @@ from hf_attention_zoo.folders.saved_model import load_reader
 from hf_attention_zoo.metrics.caption_scoring import bleu_scores, checked_captions, exact_matches
 from hf_attention_zoo.tasks.captions.examples import (
     CaptionCollator,
-    CaptionExamples,
     cached_features,
     encode_captions,
     fitted_pictures,
@@ -23,15 +22,17 @@ from hf_attention_zoo.training.task_contract import EncodedData, TrainingTask
 from hf_attention_zoo.training.zoo_trainer import ZooSeq2SeqTrainer
 
 # Flags that say nothing to a captioner.
-FOREIGN = ("source_lang", "max_words", "max_source_length", "text_column", "text_pair_column", "label_column")
-FOREIGN += ("class_names", "problem_type", "train_file", "validation_file", "test_file")
+FOREIGN = (
+    *("source_lang", "max_words", "max_source_length", "text_column", "text_pair_column", "label_column"),
+    *("class_names", "problem_type", "train_file", "validation_file", "test_file"),
+)
 LONGEST_CAPTION = 100
 
 
 class CaptionTrainer(ZooSeq2SeqTrainer):
     """Batches of captions of like lengths; validation writes a caption for each picture."""
 
-    def lengths(self, dataset: CaptionExamples) -> np.ndarray:
+    def lengths(self, dataset: Any) -> np.ndarray:
         return dataset.lengths
 
 
@@ -93,17 +94,18 @@ class CaptionTask(TrainingTask):
 
     def train_tokenizer(self, rows: CaptionRows) -> Any:
         texts = [text for listed in rows.captions for text in listed][: self.plan.data.tokenizer_samples]
-        return self.row.tokenizer_class.train(texts, **{"language": self.plan.data.target_lang, **self.plan.tokenizer})
+        return self.row.train_tokenizer(texts, **{"language": self.plan.data.target_lang, **self.plan.tokenizer})
 
     def config_fields(self, tokenizer: Any) -> dict[str, Any]:
         return {"vocab_size": len(tokenizer)}
 
     def prepare_model(self, model: Any, tokenizer: Any, rows: CaptionRows) -> None:
         named = self.plan.model.model
+        processor_class: Any = self.row.processor_class  # the captioner's own
         if named is not None:
-            self.processor = self.row.processor_class(load_reader(named).image_processor, tokenizer)
+            self.processor = processor_class(load_reader(named).image_processor, tokenizer)
             return
-        self.processor = self.row.processor_class.for_config(model.config, tokenizer)
+        self.processor = processor_class.for_config(model.config, tokenizer)
         if model.config.image_encoder not in ("regions", "convolutions"):
             model.load_pretrained_encoder()
 
@@ -128,7 +130,7 @@ class CaptionTask(TrainingTask):
                 every_caption=split == "train",
                 longest=longest if split == "train" else None,
             )
-            data.dropped += dropped
+            data.dropped = (data.dropped or 0) + dropped
         data.kept |= {"pictures": len(data.train), "captions": len(sets["train"])}
         most = int(sets["train"].lengths.max())
         data.kept["tokens"] = int(sets["train"].lengths[:, 0].sum())

@@ -49,8 +49,8 @@ def predict_logits(
             reader, [texts[i] for i in rows], [pairs[i] for i in rows] if pairs is not None else None
         )
         names = [name for name in tokenizer.model_input_names if name in encoded]
-        batch = collate([{name: encoded[name][k] for name in names} for k in range(len(rows))]).to(model.device)
-        found.update(zip(rows, model(**batch).logits.float().cpu().numpy(), strict=True))
+        batch: Any = collate([{name: encoded[name][k] for name in names} for k in range(len(rows))])
+        found.update(zip(rows, model(**batch.to(model.device)).logits.float().cpu().numpy(), strict=True))
     return np.stack([found[index] for index in range(len(texts))])
 
 
@@ -198,7 +198,7 @@ def _baselines(
         pairs=pairs,
     )
     found["tfidf"] = _rounded(score(logits, labels))
-    if pairs is not None and info.problem_type == SINGLE_LABEL and info.num_labels == 2:
+    if pairs is not None and train_pairs is not None and info.problem_type == SINGLE_LABEL and info.num_labels == 2:
         found["tfidf_cosine"] = _rounded(
             score(cosine_logits(train_texts, train_pairs, train_labels, texts, pairs), labels)
         )

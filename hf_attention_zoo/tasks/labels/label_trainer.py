@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 from transformers.trainer_utils import EvalLoopOutput, EvalPrediction
 
 from hf_attention_zoo.data.text_encoding import LENGTH
@@ -49,7 +49,7 @@ class ZooLabelTrainer(ZooTrainer):
     def measures(self) -> tuple[str, ...] | None:
         return getattr(self.compute_metrics, "measures", None)
 
-    def lengths(self, dataset: Dataset) -> np.ndarray:
+    def lengths(self, dataset: Any) -> np.ndarray:
         length = np.asarray(dataset[LENGTH], dtype=np.int64)
         return np.stack([length, length], axis=1)
 
@@ -63,8 +63,6 @@ class ZooLabelTrainer(ZooTrainer):
     ) -> EvalLoopOutput:
         # The logits are wanted even where the caller asks for the loss alone: it is computed from them.
         output = super().evaluation_loop(dataloader, description, False, ignore_keys, metric_key_prefix)
-        output.metrics[f"{metric_key_prefix}_loss"] = mean_loss(
-            np.asarray(output.predictions), np.asarray(output.label_ids), self.problem_type
-        )
-        output.metrics[f"{metric_key_prefix}_texts"] = output.num_samples
-        return output
+        loss = mean_loss(np.asarray(output.predictions), np.asarray(output.label_ids), self.problem_type)
+        found: dict[str, Any] = {f"{metric_key_prefix}_loss": loss, f"{metric_key_prefix}_texts": output.num_samples}
+        return output._replace(metrics={**(output.metrics or {}), **found})

@@ -39,7 +39,7 @@ def pad_documents() -> None:
     def _pad(items: list[dict[str, Any]], key: str, padding_value: Any, padding_side: str | None) -> Any:
         return stack(same_widths(items, key, padding_value, padding_side), key, padding_value, padding_side)
 
-    _pad.pads_documents = True
+    vars(_pad)["pads_documents"] = True
     base._pad = _pad
 
 

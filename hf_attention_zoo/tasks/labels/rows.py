@@ -215,8 +215,9 @@ class _Reader:
         self, source: Iterable[PlacedRow], found: LabelledColumns, where: str, named: dict[Any, str], needed: bool
     ) -> tuple[list[dict[str, Any]], list[PlacedLabel] | None]:
         rows, labels, unlabelled = [], [], []
-        dropped, first_dropped, kinds = 0, "", {}
+        dropped, first_dropped = 0, ""
         undecided: list[str] = []
+        kinds: dict[str, type] = {}
         for place, row in source:
             texts = {"text": _text(row, found.text, place)}
             if found.text_pair is not None:

@@ -60,7 +60,7 @@ class LabelTask(TrainingTask):
         return MEASURES[self.labels.problem_type]
 
     def train_tokenizer(self, rows: Dataset) -> Any:
-        return self.row.tokenizer_class.train(raw_texts(rows, self.plan.data.tokenizer_samples), **self.plan.tokenizer)
+        return self.row.train_tokenizer(raw_texts(rows, self.plan.data.tokenizer_samples), **self.plan.tokenizer)
 
     def config_fields(self, tokenizer: Any) -> dict[str, Any]:
         return {**special_ids(tokenizer, self.row.config_class), **self.labels.config_fields()}

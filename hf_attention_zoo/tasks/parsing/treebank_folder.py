@@ -91,8 +91,8 @@ def write_treebank(
     target.mkdir(parents=True, exist_ok=True)
     for split, lines in written.items():
         (target / f"{split}.jsonl").write_text("".join(lines), encoding="utf-8")
-        trees = "".join(one_line(tree) + "\n" for tree in splits[split])
-        (target / f"{split}.trees").write_text(trees, encoding="utf-8")
+        in_brackets = "".join(one_line(tree) + "\n" for tree in splits[split])
+        (target / f"{split}.trees").write_text(in_brackets, encoding="utf-8")
     counts = {
         split: {"sentences": len(trees), "words": sum(len(tree.leaves()) for tree in trees)}
         for split, trees in splits.items()

@@ -139,10 +139,9 @@ def _mark_best_context(windows: list[Window]) -> None:
     """Of each token of the context only the window counts where min(left, right) + 0.01 length is largest."""
     best: dict[tuple[int, int], tuple[float, int]] = {}
     for number, window in enumerate(windows):
-        inside = [place for place, span in enumerate(window.spans) if span is not None]
-        for rank, place in enumerate(inside):
+        inside = [span for span in window.spans if span is not None]
+        for rank, span in enumerate(inside):
             score = min(rank, len(inside) - 1 - rank) + 0.01 * len(inside)
-            span = window.spans[place]
             if span not in best or score > best[span][0]:
                 best[span] = (score, number)
     for number, window in enumerate(windows):

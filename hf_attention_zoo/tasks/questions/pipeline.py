@@ -14,11 +14,12 @@ from transformers.pipelines.base import ChunkPipeline
 from hf_attention_zoo.tasks.pipeline_table import restore
 from hf_attention_zoo.tasks.questions.examples import padded_windows, question_windows
 from hf_attention_zoo.tasks.questions.span_search import CANDIDATES, MAX_ANSWER_TOKENS, best_spans, null_probability
+from hf_attention_zoo.tasks.task_pipeline import TaskPipeline
 
 LONGEST = 384
 
 
-class QuestionAnsweringPipeline(ChunkPipeline):
+class QuestionAnsweringPipeline(TaskPipeline, ChunkPipeline):
     """A question and a context to the part of the context that answers it.
 
     ```python
@@ -47,11 +48,8 @@ class QuestionAnsweringPipeline(ChunkPipeline):
         max_answer_len: tokens of an answer at most (30).
     """
 
-    _load_tokenizer = True
-    _load_processor = False
-    _load_image_processor = False
-    _load_feature_extractor = False
-    default_input_names = "question,context"
+    _load_tokenizer: Any = True
+    default_input_names: Any = "question,context"
 
     def _sanitize_parameters(
         self,
@@ -133,7 +131,9 @@ class QuestionAnsweringPipeline(ChunkPipeline):
             return super().__call__(rows[0], **settings)
         return super().__call__(rows, **settings)
 
-    def preprocess(
+    # The steps of a pipeline have arguments of their own; transformers' types ask for any keyword.
+
+    def preprocess(  # type: ignore[override]
         self,
         row: Mapping[str, str],
         doc_stride: int = 128,
@@ -153,14 +153,14 @@ class QuestionAnsweringPipeline(ChunkPipeline):
         for number, window in enumerate(windows, 1):
             yield {"window": window, "row": row, "is_last": number == len(windows)}
 
-    def _forward(self, inputs: dict[str, Any]) -> dict[str, Any]:
+    def _forward(self, inputs: dict[str, Any]) -> Any:  # type: ignore[override]
         windows = inputs["window"] if isinstance(inputs["window"], list) else [inputs["window"]]
         # Padded here: a batch of transformers would be padded on the tokenizer's side.
         batch = padded_windows(self.tokenizer, [window.columns for window in windows])
         output = self.model(**batch.to(self.device))
         return {**inputs, "start": output.start_logits, "end": output.end_logits}
 
-    def postprocess(
+    def postprocess(  # type: ignore[override]
         self,
         outputs: list[dict[str, Any]],
         top_k: int | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from datasets import Dataset, DatasetDict, Features, Value
@@ -54,7 +55,7 @@ def load_questions(
         ValueError: no such data or column, or an answer that does not stand where it is said to stand.
     """
     sources = {
-        split: RowSource(lambda source=source: _without_nesting(source.rows()))
+        split: RowSource(partial(_rows_without_nesting, source))
         for split, source in row_sources(dataset, dataset_config, data_files).items()
     }
     splits = {}
@@ -108,11 +109,15 @@ def _without_nesting(rows: Iterator[PlacedRow]) -> Iterator[PlacedRow]:
         for number, article in enumerate(articles, 1):
             for paragraph in _parts(article, "paragraphs", f"{place}, article {number}", others=[article]):
                 for asked in _parts(paragraph, "qas", f"{place}, article {number}"):
-                    told = {"answers": []} if asked.get("is_impossible") else {}
+                    told: dict[str, Any] = {"answers": []} if asked.get("is_impossible") else {}
                     yield (
                         f"{place}, question {asked.get('id')!r}",
                         {**asked, "context": paragraph["context"], **told},
                     )
+
+
+def _rows_without_nesting(source: RowSource) -> Iterator[PlacedRow]:
+    return _without_nesting(source.rows())
 
 
 def _parts(whole: Any, name: str, place: str, others: list[Any] | None = None) -> list[Any]:

@@ -62,8 +62,9 @@ def best_spans(
         last = _largest(end_logits, inside, candidates)
         for start in first:
             for end in last:
-                if start <= end < start + max_answer_tokens:
-                    key = (window.spans[start][0], window.spans[end][1])
+                begins, ends_at = window.spans[start], window.spans[end]
+                if start <= end < start + max_answer_tokens and begins is not None and ends_at is not None:
+                    key = (begins[0], ends_at[1])
                     score = float(start_logits[start] + end_logits[end])
                     found[key] = max(score, found.get(key, -np.inf))
     ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:candidates]

@@ -182,10 +182,10 @@ class BidirectionalWordStream(ExampleStream):
                             return
                         buffer += sentence if side == 0 else sentence[::-1]
             for row in range(rows):
-                yield Streams(*(tuple(side[row][: length + 1]) for side in buffers))
-            for side in buffers:
+                yield Streams(*(tuple(read[row][: length + 1]) for read in buffers))
+            for read in buffers:
                 for row in range(rows):
-                    del side[row][:length]
+                    del read[row][:length]
 
     def _rows(self, order: np.ndarray) -> list[Iterator[list[int]]]:
         """A reader for each row of a batch: `<S>`, the words and `</S>` of its share of the sentences."""

@@ -10,6 +10,7 @@ A module takes part by two methods: `carried_tensors()`, tensors by name, none w
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from safetensors.torch import load_file, save_file
 from torch import nn
@@ -23,7 +24,7 @@ def carried_file(checkpoint: str | Path, process: int, processes: int) -> Path:
     return Path(checkpoint) / f"carried_state_{process}_of_{processes}.safetensors"
 
 
-def carrying(model: nn.Module) -> dict[str, nn.Module]:
+def carrying(model: nn.Module) -> dict[str, Any]:
     """The modules that carry something from batch to batch, by their names."""
     return {name: module for name, module in model.named_modules() if hasattr(module, "carried_tensors")}
 

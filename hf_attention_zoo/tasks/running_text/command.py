@@ -57,7 +57,7 @@ def pretraining_plan(argv: Sequence[str], command: str = "") -> tuple[RunPlan, P
     from hf_attention_zoo.training.run_plan import parse_run
 
     plan = parse_run(argv, command=command, kind=PRETRAINING)
-    return plan, PretrainingTask(plan, get_architecture(plan.model.architecture))
+    return plan, PretrainingTask(plan, get_architecture(plan.architecture))
 
 
 def main(argv: Sequence[str] | None = None, program: str = "attention-zoo pretrain") -> int:

@@ -15,10 +15,10 @@ class ContinuedTextPipeline(TextGenerationPipeline):
     """
 
     def postprocess(
-        self, model_outputs: dict[str, Any], return_type: ReturnType = ReturnType.FULL_TEXT, **settings: Any
+        self, model_outputs: Any, return_type: Any = ReturnType.FULL_TEXT, *args: Any, **settings: Any
     ) -> list[dict[str, Any]]:
         """The records of one prompt: each with `generated_text`, or `generated_token_ids`."""
-        records = super().postprocess(model_outputs, return_type=return_type, **settings)
+        records = super().postprocess(model_outputs, return_type, *args, **settings)
         prompt, given = model_outputs["prompt_text"], model_outputs["input_ids"]
         if return_type == ReturnType.TENSORS or not self._may_lack_space(prompt):
             return records

@@ -78,9 +78,10 @@ class ExampleStream(IterableDataset):
 
     def numbered_descriptions(self) -> Iterator[tuple[int, Any]]:
         """Number and description of every example, without end."""
-        number, epoch, end = 0, 0, 0
+        number, epoch = 0, 0
+        end: int | None = 0
         for phase in self.phases:
-            end = None if phase.examples is None else end + phase.examples
+            end = None if phase.examples is None or end is None else end + phase.examples
             while end is None or number < end:
                 before = number
                 for description in self.descriptions(epoch, phase.length):

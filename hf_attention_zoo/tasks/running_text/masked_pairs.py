@@ -141,7 +141,7 @@ class MaskedPairStream(ExampleStream):
         one = self.store.sentence_ids(pair.document, pair.first, pair.last)
         two = self.store.sentence_ids(pair.second_document, pair.second_first, pair.second_last)
         one, two = cut_to_fit(one, two, pair.length - (3 if with_pairs else 2), random)
-        parts = [[self.cls], one, [self.sep]] + ([two, [self.sep]] if with_pairs else [])
+        parts: list[Any] = [[self.cls], one, [self.sep], *([two, [self.sep]] if with_pairs else [])]
         ids = np.concatenate(parts).astype(np.int64)
         kinds = np.zeros(len(ids), dtype=np.int64)
         if with_pairs:
@@ -379,12 +379,12 @@ class MaskedPairsObjective(Objective):
                 mine = np.flatnonzero(example["token_type_ids"] == kind)
                 mine = mine[(kind == 0) : -1]  # without [CLS] and [SEP]
                 rows.append((whole[mine], example["labels"][mine] != -100))
-        kind = "perplexity" if self.chosen["left_to_right"] else "masked_perplexity"
-        found = {}
+        number = "perplexity" if self.chosen["left_to_right"] else "masked_perplexity"
+        found: dict[str, dict[str, float]] = {}
         for order in (1, 2, 3):
             model = NGramModel(texts, len(tokenizer), order)
             logs = np.concatenate([model.log_probabilities(ids)[wanted] for ids, wanted in rows])
-            found[f"{order}-gram"] = {"loss": -float(logs.mean()), kind: math.exp(-float(logs.mean()))}
+            found[f"{order}-gram"] = {"loss": -float(logs.mean()), number: math.exp(-float(logs.mean()))}
         return found
 
     def _rows(self, tokenizer: Any, documents: Iterable[Document], length: int) -> Iterator[np.ndarray]:

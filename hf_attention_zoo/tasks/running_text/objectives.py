@@ -36,9 +36,9 @@ class Objective(ABC):
         settings: the names and defaults of what a recipe, a run file or `--objective.NAME` may set.
     """
 
-    auto_class: ClassVar[str]
+    auto_class: str
     task: ClassVar[str] = "text-generation"
-    shown: ClassVar[tuple[str, ...]] = ("loss", "perplexity")
+    shown: tuple[str, ...] = ("loss", "perplexity")
     settings: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, row: Architecture, **settings: Any) -> None:
@@ -63,7 +63,7 @@ class Objective(ABC):
             documents: lists of sentences.
             options: keywords of the tokenizer's own `train`.
         """
-        return self.row.tokenizer_class.train((line for document in documents for line in document), **options)
+        return self.row.train_tokenizer((line for document in documents for line in document), **options)
 
     def config_fields(self, tokenizer: Any, longest: int) -> dict[str, Any]:
         """Fields of a new model's config that follow from the tokenizer and the longest example; they win."""

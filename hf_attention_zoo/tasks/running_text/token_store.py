@@ -44,9 +44,10 @@ class TokenStore:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self.state = read_state(self.folder)
-        if self.state is None:
+        state = read_state(self.folder)
+        if state is None:
             raise ValueError(f"{folder} holds no finished encoded text; build it first")
+        self.state: dict[str, Any] = state
         wrong = wrong_length(self.folder, self.state)
         if wrong is not None:
             raise ValueError(f"the encoded text in {folder} is damaged: {wrong}; delete the folder and build it again")
@@ -113,7 +114,7 @@ class TokenStore:
         return {"folder": self.folder, "state": self.state}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["folder"])
+        TokenStore.__init__(self, state["folder"])
         self.state = state["state"]
         self._check_same()
 
@@ -167,7 +168,8 @@ def build_token_store(documents: Iterable[Document], tokenizer: Any, folder: str
             documents_file.write(np.asarray(ends, np.int64).tobytes())
     if not tokens:
         raise ValueError("the documents hold no text; check that the column and the split are the right ones")
-    state = {"identity": identity, "kind": kind.name, "documents": texts, "sentences": sentences, "tokens": tokens}
+    counts = {"documents": texts, "sentences": sentences, "tokens": tokens}
+    state: dict[str, Any] = {"identity": identity, "kind": kind.name, **counts}
     state["files"] = {name: checksum(folder / name) for name in (TOKENS, SENTENCES, DOCUMENTS)}
     write_json(folder / STATE, state)
     return TokenStore(folder)

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from transformers.trainer_utils import get_last_checkpoint
+
 from hf_attention_zoo.registry import Architecture
 from hf_attention_zoo.tasks.running_text.carried_states import load_carried, save_carried
 from hf_attention_zoo.tasks.running_text.examples import ExampleStream
@@ -97,7 +99,7 @@ class PretrainingTask(TrainingTask):
             seed=args.data_seed if args.data_seed is not None else args.seed,
             batch_size=args.train_batch_size * args.world_size,  # processes share the batches of one
             phases=data.phases(args.max_steps, global_batch(args)),
-            cache_dir=data.cache_dir or Path(args.output_dir) / CACHE_FOLDER,
+            cache_dir=data.cache_dir or self.plan.folder / CACHE_FOLDER,
         )
         if args.max_steps <= 0:
             args.max_steps = self._steps(stream)
@@ -129,7 +131,7 @@ class PretrainingTask(TrainingTask):
 
     def finished(self) -> None:
         if self.plan.data.cache_dir is None:
-            shutil.rmtree(Path(self.plan.training.output_dir) / CACHE_FOLDER, ignore_errors=True)
+            shutil.rmtree(self.plan.folder / CACHE_FOLDER, ignore_errors=True)
 
     def facts(self, data: EncodedData, epochs: float) -> dict[str, Any]:
         store = data.kept.get("tokens")
@@ -154,22 +156,29 @@ class PretrainingTrainer(HeldOutTrainer):
     What its rows carry from batch to batch is kept in the checkpoints.
     """
 
-    def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
-        """As the Trainer's; a checkpoint is named by its folder."""
+    def train(self, resume_from_checkpoint: str | bool | None = None, *args: Any, **kwargs: Any) -> Any:
+        """As the Trainer's: a checkpoint is named by its folder, and True is the newest of the output folder."""
+        checkpoint = resume_from_checkpoint or None
+        if checkpoint is True:
+            checkpoint = get_last_checkpoint(str(self.args.output_dir))
+            if checkpoint is None:
+                raise ValueError(f"there is no checkpoint in {self.args.output_dir}; train from the beginning")
         if isinstance(self.train_dataset, ExampleStream):
             done = 0
-            if resume_from_checkpoint:
-                done = read_json(Path(resume_from_checkpoint) / "trainer_state.json").get("global_step", 0)
+            if checkpoint:
+                done = read_json(Path(checkpoint) / "trainer_state.json").get("global_step", 0)
             seen = done * global_batch(self.args)
             if self.args.ignore_data_skip:
                 self.train_dataset.start_at(seen)
             else:
                 self.train_dataset.stand_in_before(seen)
-        if resume_from_checkpoint:
-            load_carried(self.model, resume_from_checkpoint, self.args.process_index, self.args.world_size)
-        return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
+        if checkpoint:
+            model: Any = self.model
+            load_carried(model, checkpoint, self.args.process_index, self.args.world_size)
+        return super().train(checkpoint, *args, **kwargs)
 
     def _save_rng_state(self, output_dir: str) -> None:
         """Beside the random numbers of each process, what its rows carry: before a checkpoint counts as whole."""
         super()._save_rng_state(output_dir)
-        save_carried(self.model, output_dir, self.args.process_index, self.args.world_size)
+        model: Any = self.model
+        save_carried(model, output_dir, self.args.process_index, self.args.world_size)

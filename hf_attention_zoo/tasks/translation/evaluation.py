@@ -172,7 +172,7 @@ def evaluate_checkpoint(
             "chrf": {"value": round(chrf.value, 2), "signature": chrf.signature},
             "perplexity_per_token": round(math.exp(min(nll / max(tokens, 1), 700.0)), 4),
             "target_tokens": tokens,
-            "brevity_penalty": round(bleu.brevity_penalty, 4),
+            "brevity_penalty": None if bleu.brevity_penalty is None else round(bleu.brevity_penalty, 4),
             "seconds": round(max(part[4] for part in gathered), 2),
             "sentences_per_second": round(len(sources) / max(part[4] for part in gathered), 2),
         },
@@ -216,8 +216,8 @@ def main(argv: Sequence[str], program: str) -> int:
     """The command line of models that translate."""
     rest, dotted = split_dotted(argv, ("generation",))
     options = vars(build_parser(program).parse_args(rest))
-    columns = {role: options.pop(f"{role}_column") for role in ("source", "target")}
-    columns = {role: name for role, name in columns.items() if name is not None} or None
+    named = {role: options.pop(f"{role}_column") for role in ("source", "target")}
+    columns = {role: name for role, name in named.items() if name is not None} or None
     for name in ("num_beams", "length_penalty", "max_new_tokens"):
         value = options.pop(name)
         if value is not None:

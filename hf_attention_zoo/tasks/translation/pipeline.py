@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from transformers import AutoModelForSeq2SeqLM, GenerationConfig
-from transformers.pipelines.base import Pipeline
 from transformers.utils import logging
 
 from hf_attention_zoo.seq2seq.source_text import SourceSentence, encode_sources, position_limit
@@ -19,6 +18,7 @@ from hf_attention_zoo.seq2seq.unknown_words import (
     load_dictionary,
 )
 from hf_attention_zoo.tasks.pipeline_table import restore
+from hf_attention_zoo.tasks.task_pipeline import TaskPipeline
 
 logger = logging.get_logger(__name__)
 
@@ -26,7 +26,7 @@ logger = logging.get_logger(__name__)
 LANGUAGE_PAIR = re.compile(r"translation_\w+_to_\w+")
 
 
-class TranslationPipeline(Pipeline):
+class TranslationPipeline(TaskPipeline):
     """Text in one language to text in another.
 
     ```python
@@ -50,9 +50,6 @@ class TranslationPipeline(Pipeline):
     dictionaries per text. A text that is no string, or longer than the model's positions, is a `ValueError`.
     """
 
-    _load_processor = False
-    _load_image_processor = False
-    _load_feature_extractor = False
     _load_tokenizer = True
     _pipeline_calls_generate = True
     _default_generation_config = GenerationConfig(max_new_tokens=DEFAULT_NEW_TOKENS)
@@ -119,7 +116,11 @@ class TranslationPipeline(Pipeline):
             _check_is_text(inputs, "the input")
         return super().__call__(inputs, *args, **kwargs)
 
-    def preprocess(self, inputs: str, truncation: bool = False, src_lang: str | None = None) -> dict[str, Any]:
+    # The steps of a pipeline have arguments of their own; transformers' types ask for any keyword.
+
+    def preprocess(  # type: ignore[override]
+        self, inputs: str, truncation: bool = False, src_lang: str | None = None
+    ) -> dict[str, Any]:
         _check_is_text(inputs, "the input")
         if src_lang is not None:
             self._check_language(src_lang, "src_lang")
@@ -129,14 +130,14 @@ class TranslationPipeline(Pipeline):
         ids = torch.tensor([sentence.input_ids])
         return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "sentence": sentence}
 
-    def _forward(
+    def _forward(  # type: ignore[override]
         self,
         model_inputs: dict[str, Any],
         replace_unknown: bool = False,
         dictionary: dict[str, str] | None = None,
         tgt_lang: str | None = None,
         generate_kwargs: dict[str, Any] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Any:
         entries = checked_dictionary(replace_unknown, dictionary)
         sentences: SourceSentence | Sequence[SourceSentence] = model_inputs["sentence"]
         sentences = [sentences] if isinstance(sentences, SourceSentence) else list(sentences)
@@ -156,7 +157,7 @@ class TranslationPipeline(Pipeline):
             replaced = [texts[start : start + each] for start in range(0, len(texts), each)]
         return {"output_ids": sequences.reshape(len(sentences), each, -1), "replaced": replaced}
 
-    def postprocess(
+    def postprocess(  # type: ignore[override]
         self,
         model_outputs: dict[str, Any],
         return_tensors: bool = False,

@@ -190,7 +190,7 @@ def _columns_of_files(files: Sequence[SplitFile], wish: _Wish) -> PairColumns:
     """The columns of the pair; a table of two columns whose first line is a pair of texts has no header line."""
     file = files[0]
     kind = format_of(file) if isinstance(file, Path) and file.is_file() else None
-    if wish.columns is None and kind in ("csv", "tsv"):
+    if wish.columns is None and isinstance(file, Path) and kind in ("csv", "tsv"):
         fields = fields_of_first_line(file, kind)
         if len(fields) == 2 and is_row_of_texts(fields):
             warnings.warn(

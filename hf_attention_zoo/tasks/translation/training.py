@@ -20,8 +20,10 @@ LONGEST_GENERATION = 256
 
 
 # Flags that say nothing to a translator.
-FOREIGN = ("text_column", "text_pair_column", "label_column", "class_names", "problem_type", "words_column")
-FOREIGN += ("tags_column", "question_column", "context_column", "answers_column", "choices_column", "right_column")
+FOREIGN = (
+    *("text_column", "text_pair_column", "label_column", "class_names", "problem_type", "words_column"),
+    *("tags_column", "question_column", "context_column", "answers_column", "choices_column", "right_column"),
+)
 
 
 class TranslationTask(TrainingTask):
@@ -55,7 +57,7 @@ class TranslationTask(TrainingTask):
 
     def train_tokenizer(self, rows: Any) -> Any:
         data = self.plan.data
-        return self.row.tokenizer_class.train(
+        return self.row.train_tokenizer(
             texts(rows, "source", data.tokenizer_samples),
             texts(rows, "target", data.tokenizer_samples),
             **{"source_lang": data.source_lang, "target_lang": data.target_lang, **self.plan.tokenizer},
