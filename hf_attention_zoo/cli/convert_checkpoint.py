@@ -31,7 +31,7 @@ def told_form(files: Sequence[Path]) -> str | None:
             return form
         if file.name == "config.json":
             settings = read_json(file)
-            form = FORM_OF_MODEL_TYPE.get(settings.get("model_type"))
+            form = FORM_OF_MODEL_TYPE.get(settings.get("model_type", ""))
             if form is not None:
                 return form
     return None

@@ -74,7 +74,8 @@ def main(argv: Sequence[str]) -> int:
         return loaded
 
     def parsed(loaded: Any, sentences: list[list[str]]) -> Iterator[str]:
-        made = parse(*loaded, sentences, batch_size=options.batch_size, **dotted["generation"])
+        model, tokenizer = loaded
+        made = parse(model, tokenizer, sentences, batch_size=options.batch_size, **dotted["generation"])
         results.extend(made)
         return (one_line(one.tree) if one.tree is not None else "" for one in made)
 

@@ -145,7 +145,8 @@ def build_parser() -> CommandParser:
 
 def main(argv: Sequence[str]) -> int:
     """Run the quick start; returns the exit code."""
-    options, options.training_flags = build_parser().parse_known_args(argv)
+    options, training_flags = build_parser().parse_known_args(argv)
+    options.training_flags = training_flags
     if options.list:
         print(available())
         return 0

@@ -144,7 +144,8 @@ class QuickLabels(QuickTask):
         texts = [joined(text) for text in test["text"]]
         found = []
         for i in pick_examples(texts, words=24):
-            given, said = texts[i], texts[i]
+            given: str | dict[str, str] = texts[i]
+            said = texts[i]
             if "text_pair" in test.column_names:
                 second = joined(test[i]["text_pair"])
                 given, said = {"text": texts[i], "text_pair": second}, f"{texts[i]} | {second}"

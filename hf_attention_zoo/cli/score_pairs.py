@@ -40,9 +40,11 @@ def main(argv: Sequence[str]) -> int:
 
     def scored(loaded: Any, rows: list[list[str]]) -> Iterator[str]:
         sources, targets = [row[0] for row in rows], [row[1] for row in rows]
-        added = [[f"{value:.6f}"] for value in score(*loaded, sources, targets, batch_size=options.batch_size)]
+        model, tokenizer = loaded
+        scores = score(model, tokenizer, sources, targets, batch_size=options.batch_size)
+        added = [[f"{value:.6f}"] for value in scores]
         if options.unknown_words:
-            for columns, count in zip(added, unknown_words(loaded[1], targets), strict=True):
+            for columns, count in zip(added, unknown_words(tokenizer, targets), strict=True):
                 columns.append(str(count))
         return ("\t".join(row + more) for row, more in zip(rows, added, strict=True))
 

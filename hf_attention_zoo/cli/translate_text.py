@@ -50,10 +50,12 @@ def main(argv: Sequence[str]) -> int:
     from hf_attention_zoo.seq2seq.translating import translate
 
     def translated(loaded: Any, texts: list[str]) -> Iterator[str]:
+        model, tokenizer = loaded
         return map(
             one_line,
             translate(
-                *loaded,
+                model,
+                tokenizer,
                 texts,
                 batch_size=options.batch_size,
                 replace_unknown=options.replace_unknown,

@@ -39,7 +39,8 @@ def main(argv: Sequence[str]) -> int:
 
     def linked(loaded: Any, rows: list[list[str]]) -> Iterator[str]:
         sources, targets = [row[0] for row in rows], [row[1] for row in rows]
-        for links in word_links(*loaded, sources, targets, batch_size=options.batch_size, **where):
+        model, tokenizer = loaded
+        for links in word_links(model, tokenizer, sources, targets, batch_size=options.batch_size, **where):
             yield " ".join(f"{source}-{target}" for source, target in sorted(links))
 
     silence_libraries()

@@ -65,8 +65,8 @@ def export_with_code(folder: str | os.PathLike[str], out: str | os.PathLike[str]
         staging = Path(building) / "checkpoint"
         staging.mkdir()
         copy_files(source, staging, files)
-        for name, text in modules.items():
-            (staging / f"{name}.py").write_text(text, encoding="utf-8")
+        for module, text in modules.items():
+            (staging / f"{module}.py").write_text(text, encoding="utf-8")
         check_written_imports(staging, modules)
         write_auto_map(staging, classes)
         write_notices(staging)

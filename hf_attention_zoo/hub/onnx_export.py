@@ -34,6 +34,8 @@ from hf_attention_zoo.hub.onnx_text_export import (
     load_whole,
     write_text_graph,
 )
+from hf_attention_zoo.parts.needed import needed
+from hf_attention_zoo.tokenization.read_ids import text_of
 
 ENCODER_FILE = "encoder.onnx"
 STEP_FILE = "decoder_step.onnx"
@@ -190,7 +192,7 @@ def _write_graphs(model: Any, target: Path) -> None:
                 dynamo=True,
                 verbose=False,
             )
-            program.save(str(target / name))
+            needed(program, "the graph", "the exporter of torch made none").save(str(target / name))
 
 
 class OnnxTranslator:
@@ -257,4 +259,4 @@ class OnnxTranslator:
         """Translations of texts, in one batch."""
         encoded = self.tokenizer(list(texts), padding=True, return_tensors="np")
         rows = self.generate(encoded["input_ids"], encoded["attention_mask"], max_new_tokens)
-        return [self.tokenizer.decode(row, skip_special_tokens=True) for row in rows]
+        return [text_of(self.tokenizer, row, skip_special_tokens=True) for row in rows]

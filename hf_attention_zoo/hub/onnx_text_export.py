@@ -24,6 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from hf_attention_zoo.folders.wholeness import loading
+from hf_attention_zoo.parts.needed import needed
 
 MODEL_FILE = "model.onnx"
 # Architectures with one stack that reads a row of tokens, and what their tokenizers give.
@@ -126,7 +127,7 @@ def write_text_graph(model: Any, target: Path) -> None:
     """
     inputs = INPUTS[model.config.model_type]
     model.config.use_cache = False
-    shape = (2, min(5, model.config.max_position_embeddings))
+    shape: tuple[int, ...] = (2, min(5, model.config.max_position_embeddings))
     if type(model).__name__.endswith("ForMultipleChoice"):
         shape = (2, 2, shape[1])
     given = {name: torch.zeros(shape, dtype=torch.long) for name in inputs}
@@ -145,4 +146,4 @@ def write_text_graph(model: Any, target: Path) -> None:
             dynamo=True,
             verbose=False,
         )
-    program.save(str(target / MODEL_FILE))
+    needed(program, "the graph", "the exporter of torch made none").save(str(target / MODEL_FILE))

@@ -18,7 +18,7 @@ from hf_attention_zoo.folders.checkpoint_folder import (
 from hf_attention_zoo.hub.cards import build_card, generated_name, write_card
 from hf_attention_zoo.hub.code_export import export_with_code
 
-TRANSPORT_ERRORS = HfHubHTTPError.__bases__
+TRANSPORT_ERRORS = tuple(base for base in HfHubHTTPError.__bases__ if issubclass(base, Exception))
 """OSError and the base error of the HTTP library that huggingface_hub is built on, whichever one that is."""
 
 NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_])?")
