@@ -166,7 +166,7 @@ class PostNormLayer(GradientCheckpointingLayer):
 
 def run_layers(
     layers: Iterable[nn.Module], states: Tensor, *given: Any, packing: Packing | None, **more: Any
-) -> tuple[Tensor, tuple[Tensor, ...], tuple[tuple[Tensor | None, ...], ...]]:
+) -> tuple[Tensor, tuple[Tensor, ...], tuple[tuple[Any, ...], ...]]:
     """One layer after the other, each of which gives states and weights.
 
     Args:
@@ -175,10 +175,10 @@ def run_layers(
 
     Returns:
         Last states (B, T, D); the states before the first layer and behind every one; the layers' weights, of each
-        kind of attention in turn.
+        kind of attention in turn, None where the layers were not asked for them.
     """
     seen: list[Tensor] = [states]
-    weights: list[list[Tensor | None]] = []
+    weights: list[list[Any]] = []
     for layer in layers:
         states, *made = layer(states, *given, packing=packing, **more)
         seen.append(states)

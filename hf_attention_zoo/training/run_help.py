@@ -76,7 +76,11 @@ TRAINING = RunKind("attention-zoo train", USAGE, DataArguments, DOTTED_SECTIONS,
 def groups_of(kind: RunKind) -> dict[str, list[str]]:
     """Title -> flags: those that matter first, the model, the data, and what this package adds to the training."""
     first = kind.first[:MOST_FIRST]
-    parts = {"model": ModelArguments, "data": kind.data_class, "training as in the papers": HistoricalArguments}
+    parts: dict[str, Any] = {
+        "model": ModelArguments,
+        "data": kind.data_class,
+        "training as in the papers": HistoricalArguments,
+    }
     groups = {title: [f"--{item.name}" for item in fields(part)] for title, part in parts.items()}
     shown = {f"--{name}" for name in first}
     others = {title: [flag for flag in flags if flag not in shown] for title, flags in groups.items()}

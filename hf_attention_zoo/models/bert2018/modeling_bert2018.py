@@ -47,7 +47,7 @@ from hf_attention_zoo.models.bert2018.layers_bert2018 import (
     bert_layer,
 )
 from hf_attention_zoo.parts.config_checks import number_of_labels
-from hf_attention_zoo.parts.model_inputs import label_loss, needed, one_of
+from hf_attention_zoo.parts.model_inputs import label_loss, one_of
 from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.parts.post_norm_layers import by_rows, packing_for, run_layers
 from hf_attention_zoo.parts.text_inputs import (

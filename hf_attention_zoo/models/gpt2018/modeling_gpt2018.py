@@ -36,7 +36,7 @@ from hf_attention_zoo.losses.classification_loss import classification_loss, lab
 from hf_attention_zoo.models.gpt2018.configuration_gpt2018 import GPT2018Config
 from hf_attention_zoo.models.gpt2018.layers_gpt2018 import auxiliary_loss, both_orders, gpt_layer
 from hf_attention_zoo.parts.config_checks import number_of_labels
-from hf_attention_zoo.parts.model_inputs import label_loss, needed, one_of
+from hf_attention_zoo.parts.model_inputs import label_loss, one_of
 from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.parts.post_norm_layers import by_rows, packing_for, run_layers
 from hf_attention_zoo.parts.text_inputs import (

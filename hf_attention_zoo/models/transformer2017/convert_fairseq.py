@@ -104,10 +104,11 @@ def _split_projections(state: Mapping[str, Tensor]) -> State:
 
 
 def _fairseq_positions(state: Mapping[str, Tensor], weights: State, pad_token_id: int) -> dict[str, Any]:
-    learned = [state.get(f"{side}.embed_positions.weight") for side in ("encoder", "decoder")]
-    if all(table is None for table in learned):
+    names = (f"{side}.embed_positions.weight" for side in ("encoder", "decoder"))
+    learned = [state[name] for name in names if name in state]
+    if not learned:
         return {"position_encoding": "tensor2tensor", "position_offset": pad_token_id + 1}
-    if any(table is None for table in learned) or learned[0].shape != learned[1].shape:
+    if len(learned) < 2 or learned[0].shape != learned[1].shape:
         raise ValueError("encoder and decoder have different positions (learned tables of two lengths, or one only)")
     for side, table in zip(("encoder", "decoder"), learned, strict=True):
         weights[f"model.{side}.positions.table.weight"] = table

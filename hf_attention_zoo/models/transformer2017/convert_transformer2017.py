@@ -41,6 +41,7 @@ from hf_attention_zoo.models.transformer2017.renamed_weights import (
     check_depths,
     check_sinusoids,
     count_layers,
+    first_of,
     renamed,
     scaled_tables,
     tables_of,
@@ -91,9 +92,8 @@ def convert_marian(state: Mapping[str, Tensor], settings: Mapping[str, Any]) -> 
         )
     size = settings["d_model"]
     depth = check_depths(count_layers(state, "model.encoder.layers."), count_layers(state, "model.decoder.layers."))
-    shared = state.get("model.shared.weight")
-    source = state.get("model.encoder.embed_tokens.weight", shared)
-    target = state.get("model.decoder.embed_tokens.weight", shared)
+    source = first_of(state, "model.encoder.embed_tokens.weight", "model.shared.weight")
+    target = first_of(state, "model.decoder.embed_tokens.weight", "model.shared.weight")
     output = state.get("lm_head.weight", target)
     fields, tables = tables_of(source, target, output, bool(settings.get("scale_embedding")))
     tables, _ = scaled_tables(tables, bool(settings.get("scale_embedding")), size)

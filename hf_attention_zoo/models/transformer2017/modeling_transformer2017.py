@@ -47,7 +47,6 @@ from hf_attention_zoo.parts.model_inputs import (
     check_vectors,
     encoder_mask,
     label_loss,
-    needed,
     one_of,
     up_to_last_label,
 )
@@ -247,7 +246,7 @@ class Transformer2017Decoder(TokenStack):
         if source_packing is not None and source is not None:
             source = source_packing.pack(source)
         given = (source, mask, source_mask, with_weights)
-        more = {"packing": packing, "source_packing": source_packing, "cache": cache}
+        more: dict[str, Any] = {"packing": packing, "source_packing": source_packing, "cache": cache}
         states, seen, (self_weights, cross_weights) = run_layers(self.layers, states, *given, **more)
         return BaseModelOutputWithPastAndCrossAttentions(
             last_hidden_state=states,

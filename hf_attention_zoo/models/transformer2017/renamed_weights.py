@@ -85,6 +85,18 @@ def scaled_tables(state: State, scaled: bool, size: int) -> tuple[State, bool]:
     return {name: tensor / math.sqrt(size) if name in tables else tensor for name, tensor in state.items()}, False
 
 
+def first_of(state: Mapping[str, Tensor], *names: str) -> Tensor:
+    """The first of some tensors that is there.
+
+    Raises:
+        ValueError: none is.
+    """
+    for name in names:
+        if name in state:
+            return state[name]
+    raise ValueError(f"the weights have neither {' nor '.join(names)}; give the whole model's")
+
+
 def tables_of(source: Tensor, target: Tensor, output: Tensor, may_share: bool) -> tuple[dict[str, bool], State]:
     """Which of the three tables are one, and the tensors."""
     tied = may_share and target.shape == output.shape and torch.equal(target, output)
@@ -103,6 +115,6 @@ def check_sinusoids(table: Tensor | None, layout: str) -> None:
 
     if table is None or table.device.type == "meta":
         return
-    wanted = sinusoids(*table.shape, layout)
+    wanted = sinusoids(table.shape[0], table.shape[1], layout)
     if (table.double() - wanted).abs().max() > 1e-3:
         raise ValueError(f"the stored positions are not the {layout!r} sinusoids; this model learned or changed them")

@@ -48,7 +48,7 @@ def load_weights(path: str | os.PathLike[str]) -> tuple[State, dict[str, Any]]:
             "strangers are not run. Where you trust it, save its dictionary of tensors with safetensors, and convert "
             "that"
         ) from error
-    settings = {}
+    settings: dict[str, Any] = {}
     if isinstance(content, Mapping) and isinstance(content.get("model"), Mapping):
         given = content.get("args")
         if given is None and isinstance(content.get("cfg"), Mapping):  # since fairseq 0.10.2
