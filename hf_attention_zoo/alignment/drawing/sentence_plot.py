@@ -68,12 +68,13 @@ def plot_sentences(
             parse_math=False,
         )
         drawn = text.get_window_extent(renderer)
-        pixel, size = axes.transData.transform(point), (drawn.width, drawn.height)
+        pixel = [float(place) for place in axes.transData.transform(point)]
+        size = (drawn.width, drawn.height)
         place, box = _free_place(pixel, size, taken, frame, dpi / 72)
         offset = ((box[0] - pixel[0]) * 72 / dpi, (box[1] - pixel[1]) * 72 / dpi)
         text.set_position(offset)
         if place > DISTANCES[0]:
-            ends = axes.transData.inverted().transform([pixel, _nearest_edge(pixel, box)])
+            ends = axes.transData.inverted().transform([pixel, [*_nearest_edge(pixel, box)]])
             axes.plot(*ends.T, color="#999999", linewidth=0.6, zorder=1, scalex=False, scaley=False)
         taken.append(box)
     return save_tight(figure, path)
@@ -102,8 +103,8 @@ def _free_place(
             if covered < 1:
                 return distance, box
             found.append((covered, distance, box))
-    _, distance, box = min(found)
-    return distance, box
+    _, least, box = min(found)
+    return least, box
 
 
 def _nearest_edge(pixel: Sequence[float], box: Box) -> tuple[float, float]:

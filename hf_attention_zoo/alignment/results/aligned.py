@@ -70,7 +70,7 @@ class Alignment:
             if not isinstance(getattr(self, name), str):
                 raise ValueError(f"{name} must be a string, got {type(getattr(self, name)).__name__}")
         weights.flags.writeable = False
-        fields = {"source_tokens": source, "target_tokens": target, "weights": weights}
+        fields: dict[str, Any] = {"source_tokens": source, "target_tokens": target, "weights": weights}
         fields["source_words"] = checked_words(self.source_words, source, "source")
         fields["target_words"] = checked_words(self.target_words, target, "target")
         for name, value in fields.items():

@@ -67,7 +67,7 @@ class HeadAlignment:
         if len(heads) != len(weights):
             raise ValueError(f"{len(heads)} head numbers for the weights of {len(weights)} heads")
         weights.flags.writeable = False
-        fields = {"source_tokens": source, "target_tokens": target, "weights": weights, "heads": heads}
+        fields: dict[str, Any] = {"source_tokens": source, "target_tokens": target, "weights": weights, "heads": heads}
         fields["source_words"] = checked_words(self.source_words, source, "source")
         fields["target_words"] = checked_words(self.target_words, target, "target")
         for name, value in fields.items():

@@ -133,7 +133,7 @@ class PictureAttention:
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """A JSON object with the five fields, the picture as PNG; `from_json` gives back an equal one."""
-        record = {
+        record: dict[str, Any] = {
             "caption": self.caption,
             "tokens": list(self.tokens),
             "weights": [[exact(row) for row in grid] for grid in self.weights],

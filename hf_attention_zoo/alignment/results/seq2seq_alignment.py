@@ -121,7 +121,7 @@ def align_seq2seq(
                 made = _alignment(tokenizer, batch[place], rows[place], matrix, target_text, kind, start)
                 if matrix.ndim == 3:
                     count = layers[0].shape[1]
-                    numbers = tuple(numbered(one, count) for one in head_numbers(head))
+                    numbers = tuple(one % count for one in head_numbers(head))
                     number = numbered(layer, len(layers))
                     alignments[index] = HeadAlignment(**made, heads=numbers, kind=kind, layer=number)
                 else:

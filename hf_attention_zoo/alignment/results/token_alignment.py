@@ -101,7 +101,7 @@ def align_tokens(
                     found.append(Alignment(**fields))
                 else:
                     count = read.attentions[0].shape[1]
-                    numbers = tuple(numbered(one, count) for one in head_numbers(head))
+                    numbers = tuple(one % count for one in head_numbers(head))
                     kind = "decoder" if model.can_generate() else "encoder"
                     found.append(
                         HeadAlignment(**fields, heads=numbers, kind=kind, layer=numbered(layer, len(read.attentions)))

@@ -20,6 +20,7 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from hf_attention_zoo.models.elman.configuration_elman import ElmanConfig
+from hf_attention_zoo.parts.config_checks import number_of_labels
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.simple_cell import SimpleCell
 from hf_attention_zoo.recurrent.uniform_initialisation import initialise_uniform_
@@ -72,7 +73,7 @@ class ElmanForSequenceClassification(LabelHead, ElmanPreTrainedModel):
 
     def __init__(self, config: ElmanConfig) -> None:
         super().__init__(config)
-        self.num_labels = config.num_labels
+        self.num_labels = number_of_labels(config)
         self.model = ElmanModel(config)
-        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
+        self.classifier = nn.Linear(config.hidden_size, self.num_labels)
         self.post_init()

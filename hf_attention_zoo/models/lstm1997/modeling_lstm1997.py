@@ -22,6 +22,7 @@ from transformers import PreTrainedModel
 from transformers import initialization as init
 
 from hf_attention_zoo.models.lstm1997.configuration_lstm1997 import LSTM1997Config
+from hf_attention_zoo.parts.config_checks import number_of_labels
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.forgetting_blocks import ForgettingBlocks
 from hf_attention_zoo.recurrent.memory_blocks import MemoryBlocks
@@ -85,7 +86,7 @@ class LSTM1997ForSequenceClassification(LabelHead, LSTM1997PreTrainedModel):
 
     def __init__(self, config: LSTM1997Config) -> None:
         super().__init__(config)
-        self.num_labels = config.num_labels
+        self.num_labels = number_of_labels(config)
         self.model = LSTM1997Model(config)
-        self.classifier = nn.Linear(config.hidden_size, config.num_labels, bias=config.output_bias)
+        self.classifier = nn.Linear(config.hidden_size, self.num_labels, bias=config.output_bias)
         self.post_init()

@@ -90,7 +90,7 @@ def flickr_rows(folder: Path, pictures: Container[str]) -> dict[str, list[Placed
 
 def _splits_of_lists(folder: Path) -> dict[str, str]:
     """Picture -> split, by the lists beside the captions."""
-    found = {}
+    found: dict[str, str] = {}
     for path in sorted(folder.iterdir()):
         match = FLICKR_LIST.match(path.name)
         if match is not None and path.is_file():

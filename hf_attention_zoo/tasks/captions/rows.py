@@ -65,8 +65,8 @@ class PictureFolder:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_archive": None}  # an open archive cannot go to another process
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._names or self._file(name) is not None
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (name in self._names or self._file(name) is not None)
 
     def _file(self, name: str) -> str | None:
         """The path of a picture that is a file; None if there is none.

@@ -22,10 +22,11 @@ class ContinuedTextPipeline(TextGenerationPipeline):
         prompt, given = model_outputs["prompt_text"], model_outputs["input_ids"]
         if return_type == ReturnType.TENSORS or not self._may_lack_space(prompt):
             return records
+        tokenizer: Any = self.tokenizer  # one that says where words begin
         before = len(prompt) if return_type == ReturnType.FULL_TEXT else 0
         for record, ids in zip(records, model_outputs["generated_sequence"][0].tolist(), strict=True):
             text, new = record["generated_text"], ids[given.shape[-1] :]
-            if len(text) > before and self.tokenizer.begins_word(new[0]):
+            if len(text) > before and tokenizer.begins_word(new[0]):
                 record["generated_text"] = f"{text[:before]} {text[before:]}"
         return records
 
