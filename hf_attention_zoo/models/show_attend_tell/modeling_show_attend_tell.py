@@ -429,8 +429,7 @@ class ShowAttendTellForConditionalGeneration(ShowAttendTellPreTrainedModel, ZooG
         if labels is not None:
             loss = label_loss(self, logits, labels, num_items_in_batch, **kwargs)
         if labels is not None and loss is not None and learning:
-            real = labels != -100
-            likely = log_likelihood(logits.detach(), labels)
+            real, likely = labels != -100, log_likelihood(logits.detach(), labels)
             regions = real_regions(decoded.encoder_last_hidden_state, attention_mask, encoder_outputs)
             added, coverage = penalties(self.config, decoded, likely, real, regions, self.reward_baseline)
             items = real.sum() if num_items_in_batch is None else num_items_in_batch
