@@ -17,6 +17,7 @@ import io
 import json
 import os
 import random
+import re
 import signal
 import sys
 import tempfile
@@ -32,6 +33,8 @@ from fuzz_commands import COMMANDS
 
 MAKERS = {**READERS, **COMMANDS}
 LIMIT = 60  # seconds of one case
+# What the command has no such form of: its flags are `--name value`.
+PYTHON_ARGUMENT = re.compile(r"(?<![\w.\-'\"/])[a-z][a-z0-9_]*=")
 CLEAN = (ValueError, OSError, ImportError)
 # Outcomes that are no clean error and are right as they are: (reader, part of what was done) -> why.
 LISTED: dict[tuple[str, str], str] = {}
@@ -83,6 +86,8 @@ def outcome(case: Case) -> tuple[str, str]:
     lines = err.getvalue().splitlines()
     if isinstance(code, int) and code == 2:
         said = [line for line in lines if line.startswith("attention-zoo: ")]
+        if said and PYTHON_ARGUMENT.search(said[-1]):
+            return "failure", f"the message names an argument of Python: {said[-1]}"
         one_line = said and lines[-1] == said[-1] and lines[-1].isprintable() and "Traceback" not in err.getvalue()
         return clean(lines[-1]) if one_line else ("failure", f"exit code 2 with {err.getvalue()[-600:]!r}")
     if isinstance(code, int) and code != 0:

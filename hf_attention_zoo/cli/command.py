@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv[0] not in COMMANDS:
         print(f"attention-zoo: no command {argv[0]!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
         return USER_ERROR
-    return exit_code(lambda: importlib.import_module(COMMANDS[argv[0]][0]).main(argv[1:]))
+    return exit_code(lambda: importlib.import_module(COMMANDS[argv[0]][0]).main(argv[1:]), argv)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,11 @@
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from hf_attention_zoo.cli.argument_names import in_flags
 from hf_attention_zoo.data.entry_words import on_the_command_line
 
 TRACEBACK_VARIABLE = "ATTENTION_ZOO_TRACEBACK"
@@ -23,8 +24,11 @@ def printable(text: str) -> str:
     )
 
 
-def exit_code(run: Callable[[], int | None]) -> int:
+def exit_code(run: Callable[[], int | None], argv: Sequence[str] = ()) -> int:
     """Run a command and turn its errors into a line on stderr and an exit code.
+
+    Args:
+        argv: the words of the command line, for messages that name flags.
 
     Wrong values, missing files, missing packages, a network that is not there and too little memory give 2; Ctrl-C
     gives 130. With ATTENTION_ZOO_TRACEBACK=1 in the environment the traceback is shown instead.
@@ -41,7 +45,8 @@ def exit_code(run: Callable[[], int | None]) -> int:
     except (ValueError, OSError, ImportError) as error:
         if os.environ.get(TRACEBACK_VARIABLE) == "1":
             raise
-        print(f"attention-zoo: {printable(str(error)) or type(error).__name__}", file=sys.stderr)
+        said = in_flags(printable(str(error)), argv) or type(error).__name__
+        print(f"attention-zoo: {said}", file=sys.stderr)
         return USER_ERROR
 
 

@@ -17,6 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hf_attention_zoo.data.entry_words import said
+
 SINGLE_LABEL = "single_label_classification"
 MULTI_LABEL = "multi_label_classification"
 REGRESSION = "regression"
@@ -115,7 +117,7 @@ def understand_labels(
     if kind == SINGLE_LABEL and len(found) < 2:
         raise ValueError(
             f"{where} has a single class, {found[0]!r}: there is nothing to tell apart. For numbers say "
-            f"problem_type={REGRESSION}"
+            f"{_kind_said(REGRESSION)}"
         )
     result, start = {}, 0
     for split, placed in splits.items():
@@ -248,11 +250,15 @@ def known_names(info: LabelInfo) -> tuple[str, ...]:
     return tuple(str(index) for index in range(info.num_labels)) if unnamed else info.names
 
 
+def _kind_said(kind: str) -> str:
+    return said(f"problem_type={kind}", f"--problem_type {kind}")
+
+
 def _read_classes(placed: Sequence[PlacedLabel], classes: Classes) -> tuple[list[str], list[int]]:
     for place, value in placed:
         if isinstance(value, list | tuple):
             raise ValueError(
-                f"{place}: the label is {value!r}, a list; one class a row is wanted, or problem_type={MULTI_LABEL}"
+                f"{place}: the label is {value!r}, a list; one class a row is wanted, or {_kind_said(MULTI_LABEL)}"
             )
     texts = [classes.text(value, place) for place, value in placed]
     names = classes.settle(texts)

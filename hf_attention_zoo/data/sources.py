@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hf_attention_zoo.data.entry_words import said
 from hf_attention_zoo.data.record_files import (
     FORMATS,
     FORMATS_SAID,
@@ -49,7 +50,8 @@ def local_files(
     formats = set(FORMATS.values())
     if name in formats and not path.exists():
         if data_files is None:
-            raise ValueError(f"dataset={name!r} is a file format: say which files with data_files=")
+            which = said("say which files with data_files", "name files or a folder: --train_file, --dataset FILE")
+            raise ValueError(f"the data set {name!r} is a file format; {which}")
         return _named_files(data_files, Path(), only_format=name)
     if path.is_dir():
         return (
@@ -136,7 +138,8 @@ def fetch_from_hub(
     except OSError as error:
         raise _unreachable(name, error) from error
     except (ValueError, RuntimeError) as error:
-        hint = "" if dataset_config else "; if it has several configurations, choose one with dataset_config="
+        how = said("dataset_config", "--dataset_config")
+        hint = "" if dataset_config else f"; if it has several configurations, choose one with {how}"
         raise ValueError(f"data set {name!r} of the Hub cannot be loaded{hint}: {error}") from error
 
 

@@ -66,6 +66,10 @@ class ZooGenerationMixin(GenerationMixin):
             gnmt_length_penalty: a number of at least 0; needs `num_beams` > 1.
             max_length_beyond_source: a whole number of at least 0.
         """
+        for name in ("num_beams", "num_return_sequences"):  # transformers divides by them
+            value = kwargs.get(name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise ValueError(f"{name}={value!r}; give a whole number of at least 1")
         config: GenerationConfig | None = kwargs.get("generation_config") or self.generation_config
         alpha = gnmt_length_penalty
         if alpha is None and "length_penalty" not in kwargs:

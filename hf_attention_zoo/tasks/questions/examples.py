@@ -73,7 +73,8 @@ def question_windows(
         room = max_length - used - tokenizer.num_special_tokens_to_add(pair=True)
         if room < 1:
             raise ValueError(
-                f"max_length={max_length} leaves no room for a context beside a question of {used} tokens; allow more"
+                f"inputs of {max_length} tokens have no room for a context beside a question of {used} tokens; allow "
+                "more (max_length, or a model with more positions)"
             )
         overlap = max(0, room - max(1, min(stride, room)))
         encoded = tokenizer(

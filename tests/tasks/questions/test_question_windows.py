@@ -118,5 +118,5 @@ def test_a_long_question_is_cut_and_empty_texts_are_refused(tokenizer: Any) -> N
     assert all(window.spans[18] is not None for window in windows)
     with pytest.raises(ValueError, match="context 0 is"):
         question_windows(tokenizer, ["a"], [" "], max_length=100, stride=30)
-    with pytest.raises(ValueError, match="leaves no room"):
+    with pytest.raises(ValueError, match="have no room for a context"):
         question_windows(tokenizer, [QUESTION], [CONTEXT], max_length=6, stride=3)
