@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_attention_zoo.cli.command_parser import CommandParser
-from hf_attention_zoo.data.text_lines import given_lines, is_blank, typed_by_hand, write_answers
+from hf_attention_zoo.data.text_lines import given_lines, is_blank, split_words, typed_by_hand, write_answers
 from hf_attention_zoo.training.dotted_flags import split_dotted
 
 CHUNK = 512
@@ -51,7 +51,7 @@ def main(argv: Sequence[str]) -> int:
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
     from hf_attention_zoo.folders.saved_model import load_checkpoint
     from hf_attention_zoo.tasks.parsing.bracket_scores import score_trees
-    from hf_attention_zoo.tasks.parsing.bracket_trees import Tree, split_words
+    from hf_attention_zoo.tasks.parsing.bracket_trees import Tree
     from hf_attention_zoo.tasks.parsing.linearising import RestoredTree
     from hf_attention_zoo.tasks.parsing.parse_sentences import parse
     from hf_attention_zoo.tasks.parsing.treebank_folder import cleaned_trees, one_line, read_treebank

@@ -18,6 +18,7 @@ from hf_attention_zoo.data.entry_words import said
 from hf_attention_zoo.data.record_files import SplitFile, features_of_files, listed_classes, read_rows
 from hf_attention_zoo.data.sources import DataFiles, fetch_from_hub, local_files, refuse_arguments
 from hf_attention_zoo.data.split_names import canonical_split
+from hf_attention_zoo.data.text_lines import split_words
 
 CONTEXT_COLUMNS = ("context", "passage", "text", "sent1", "startphrase", "sentence")
 
@@ -140,6 +141,6 @@ def untold_number(answer: Any) -> bool:
 
 
 def parted(given: Any) -> Any:
-    """A text as the list that it prints, or of what stands between white space; anything else as it is."""
+    """A text as the list that it prints, or of what stands between blanks; anything else as it is."""
     given = as_list(given, numbers=True)
-    return given.split() if isinstance(given, str) else given
+    return split_words(given) if isinstance(given, str) else given

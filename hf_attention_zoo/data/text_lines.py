@@ -8,6 +8,7 @@ line 7 of what comes out belongs to line 7 of what went in. A byte order mark is
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sys
 import unicodedata
@@ -22,6 +23,7 @@ from hf_attention_zoo.data.unpacking import open_text
 
 STANDARD = "-"
 BYTE_ORDER_MARK = "\ufeff"
+_BLANKS = re.compile(r"\s+", re.ASCII)
 TEXT_SUFFIXES = (".txt", ".tsv", ".csv", ".json", ".jsonl", ".gz")
 
 
@@ -94,6 +96,14 @@ def given_lines(given: str) -> Iterator[str]:
     if given.lower().endswith(TEXT_SUFFIXES) and not any(char.isspace() for char in given):
         raise ValueError(f"no such file: {given}; a text that looks like a file's name is given on standard input (-)")
     return iter(split_lines(given) or [""])
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a text that is parted already: what stands between blanks, tabs and line ends.
+
+    Other spaces of Unicode, such as U+00A0 in "10 000", are a part of a word.
+    """
+    return [word for word in _BLANKS.split(text) if word]
 
 
 def is_blank(text: str) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from hf_attention_zoo.data.text_lines import split_words
 from hf_attention_zoo.data.unpacking import open_text
 
 WORD_LINE_ENDINGS = (".conll", ".bio", ".iob", ".iob2", ".iobes", ".bioes")
@@ -35,8 +36,8 @@ def read_word_lines(path: Path, kind: str) -> Iterator[tuple[str, dict[str, Any]
                 continue
             if (kind == "conllu" and text.startswith("#")) or text.startswith("-DOCSTART-"):
                 continue
-            # A word may hold other white space where tabs part the columns.
-            fields = text.split("\t") if "\t" in text else text.split()
+            # A word may hold blanks where tabs part the columns.
+            fields = text.split("\t") if "\t" in text else split_words(text)
             width = width or len(fields)
             if len(fields) != width or width < 2 or (kind == "conllu" and width != 10):
                 wanted = "10 columns with tabs between them" if kind == "conllu" else f"{max(width, 2)} columns"

@@ -12,13 +12,19 @@ from datasets import Sequence as ListOf
 from hf_attention_zoo.cli.command import main
 from hf_attention_zoo.data.delimited_files import as_list
 from hf_attention_zoo.data.record_files import read_rows
+from hf_attention_zoo.data.text_lines import split_words
+from hf_attention_zoo.data.word_vectors import read_word_vectors
 from hf_attention_zoo.tasks.captions.rows import load_captions
 from hf_attention_zoo.tasks.choices.rows import load_choices
 from hf_attention_zoo.tasks.labels.rows import load_labelled
+from hf_attention_zoo.tasks.parsing.bracket_trees import read_trees
 from hf_attention_zoo.tasks.questions.rows import load_questions
 from hf_attention_zoo.tasks.running_text.rows import DocumentSource
+from hf_attention_zoo.tasks.tags.examples import encode_tagged
 from hf_attention_zoo.tasks.tags.rows import load_tagged
 from hf_attention_zoo.tasks.translation.rows import load_data
+from hf_attention_zoo.tokenization.bert2018_tokenizer import BERT2018Tokenizer
+from hf_attention_zoo.tokenization.word_character_tokenizer import WordCharacterTokenizer
 
 AWKWARD = ['say "yes"', "a\ttab", "two\nlines", "plain", '"quoted"', "", 'ends"', "a;b,c", "' single"]
 
@@ -157,6 +163,44 @@ def test_films_of_nsmc_and_tables_of_glue(tmp_path: Path) -> None:
     (tmp_path / "cola.tsv").write_text("gj04\t1\t\tOur friends won't buy this.\ngj04\t0\t*\tThey drank the pub.\n")
     with pytest.raises(ValueError, match="put a line with the names of the columns first if there is none"):
         load_labelled(tmp_path / "cola.tsv")
+
+
+SPACES = ["\u00a0", "\u2003", "\u2009", "\u202f", "\u3000", "\u1680", "\u0085", "\u2028"]
+
+
+@pytest.mark.parametrize("space", SPACES, ids=[f"U+{ord(space):04X}" for space in SPACES])
+def test_other_spaces_of_unicode_stay_inside_their_word(tmp_path: Path, space: str) -> None:
+    words, tags = ["Paris", f"10{space}000", f"{space}!"], ["NN", "CD", "."]
+    row = {"tokens": words, "tags": tags}
+    joined = {name: " ".join(values) for name, values in row.items()}
+    universal = [[str(n), word, "_", tag, *"______"] for n, (word, tag) in enumerate(zip(words, tags, strict=True), 1)]
+    written = {
+        "tabs.conll": "\n".join(map("\t".join, zip(words, tags, strict=True))),
+        "blanks.conll": "\n".join(map(" ".join, zip(words, tags, strict=True))),
+        "universal.conllu": "".join("\t".join(fields) + "\n" for fields in universal),
+        "lists.jsonl": json.dumps(row) + "\n",
+        "texts.jsonl": json.dumps(joined) + "\n",
+        "texts.csv": pandas.DataFrame([joined]).to_csv(index=False),
+        "lists.csv": pandas.DataFrame([{name: str(values) for name, values in row.items()}]).to_csv(index=False),
+    }
+    for name, text in written.items():
+        (tmp_path / name).write_text(text, encoding="utf-8", newline="")
+        tags_column = {"tags": "upos"} if name.endswith("conllu") else {}
+        data, info = load_tagged(tmp_path / name, **tags_column)
+        assert data["train"]["words"][0] == words, name
+        assert [info.names[tag] for tag in data["train"]["tags"][0]] == tags, name
+    (tree,) = read_trees("(S " + " ".join(f"({t} {w})" for w, t in zip(words, tags, strict=True)) + ")")
+    assert tree.words() == words and list(read_trees(str(tree))) == [tree]
+    assert split_words(" \t".join(words) + "\r\n") == words
+    vectors = tmp_path / "words.vec"
+    vectors.write_text("".join(f"{word} 1 2\n" for word in words), encoding="utf-8", newline="")
+    assert list(read_word_vectors(vectors)) == words
+    for tokenizer in (
+        WordCharacterTokenizer.train(["Paris 10 000 !"]),
+        BERT2018Tokenizer.train(["Paris 10 000 !"] * 9),
+    ):
+        rows = Dataset.from_dict({"words": [words], "tags": [[0, 1, 2]]})
+        assert [tag for tag in encode_tagged(rows, tokenizer)["labels"][0] if tag >= 0] == [0, 1, 2]
 
 
 def test_words_by_the_line_are_read_and_broken_lines_named(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[",
 
 # Blanks, tabs and line ends separate; other spaces of Unicode, such as U+00A0 in "10 000", are a part of a word.
 _PIECE = re.compile(r"[()]|[^\s()]+", re.ASCII)
-_SPACES = re.compile(r"\s+", re.ASCII)
 _FUNCTION = re.compile(r"(?<=.)[-=|].*")
 
 
@@ -83,11 +82,6 @@ class _Open:
     label: str | None = None
     children: list[Tree] = field(default_factory=list)
     word: str | None = None
-
-
-def split_words(sentence: str) -> list[str]:
-    """The words of a sentence as trees have them: what stands between blanks, tabs and line ends."""
-    return [word for word in _SPACES.split(sentence) if word]
 
 
 def read_trees(text: str, where: str = "the text") -> Iterator[Tree]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hf_attention_zoo.data.text_lines import split_words
 from hf_attention_zoo.seq2seq.translating import translate
-from hf_attention_zoo.tasks.parsing.bracket_trees import escaped, split_words
+from hf_attention_zoo.tasks.parsing.bracket_trees import escaped
 from hf_attention_zoo.tasks.parsing.linearising import BRACKETS, SLASHES, RestoredTree, restore
 from hf_attention_zoo.tasks.parsing.treebank_folder import source_text
 
