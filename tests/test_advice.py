@@ -106,7 +106,7 @@ ADVICES = [
     ),
     Advice(
         train("--early_stopping_patience", "2", "--eval_strategy", "no"),
-        "early_stopping_patience needs validations: set eval_strategy to steps or epoch",
+        "--early_stopping_patience needs validations: set --eval_strategy to steps or epoch",
         [
             train("--early_stopping_patience", "2", "--eval_strategy", "epoch"),
             train("--early_stopping_patience", "2", "--eval_strategy", "steps"),
@@ -114,7 +114,7 @@ ADVICES = [
     ),
     Advice(
         train("--average_last_checkpoints", "2", "--save_strategy", "no"),
-        "needs checkpoints: set save_strategy to steps or epoch",
+        "needs checkpoints: set --save_strategy to steps or epoch",
         [
             train("--average_last_checkpoints", "1", "--save_strategy", "epoch"),
             train("--average_last_checkpoints", "1", "--save_strategy", "steps", "--save_steps", "1"),
@@ -127,7 +127,7 @@ ADVICES = [
     ),
     Advice(
         train("--average_last_checkpoints", "3", "--save_strategy", "epoch", "--save_total_limit", "2"),
-        "save_total_limit=2 keeps fewer; raise it",
+        "--save_total_limit 2 keeps fewer; raise it",
         [train("--average_last_checkpoints", "3", "--save_strategy", "epoch", "--save_total_limit", "3")],
     ),
     Advice(
@@ -137,7 +137,7 @@ ADVICES = [
     ),
     Advice(
         train(*EVALUATED, "--metric_for_best_model", "perplexity", "--greater_is_better", "True"),
-        "perplexity is better when it is smaller, but greater_is_better=True; leave out greater_is_better",
+        "perplexity is better when it is smaller, but --greater_is_better True; leave out --greater_is_better",
         [train(*EVALUATED, "--metric_for_best_model", "perplexity", "--load_best_model_at_end", "True")],
     ),
     Advice(
@@ -207,13 +207,13 @@ ADVICES = [
         [["train", *TAGS]],
     ),
     Advice(
-        pretrain("--dataset", "LONELY_TEXT", "--eval_strategy", "steps"),
+        pretrain("--validation_split", "nothing", "--eval_strategy", "steps"),
         "--held_out_documents 500, or give --eval_strategy no",
         [
-            pretrain("--dataset", "LONELY_TEXT", "--eval_strategy", "steps", "--validation_file", "TEXT/train.txt"),
+            pretrain("--validation_split", "no", "--eval_strategy", "steps", "--validation_file", "TEXT/train.txt"),
             pretrain("--dataset", "LONELY_TEXT", "--eval_strategy", "steps", "--validation_split", "train"),
-            pretrain("--dataset", "LONELY_TEXT", "--eval_strategy", "steps", "--held_out_documents", "5"),
-            pretrain("--dataset", "LONELY_TEXT", "--eval_strategy", "no"),
+            pretrain("--validation_split", "nothing", "--eval_strategy", "steps", "--held_out_documents", "5"),
+            pretrain("--validation_split", "nothing", "--eval_strategy", "no"),
         ],
     ),
     Advice(

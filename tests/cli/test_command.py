@@ -243,7 +243,7 @@ def test_heads_of_a_transformer_are_chosen(tmp_path: Path, capsys: Captured) -> 
     assert main([*command, "--head", "all", "--output", str(tmp_path / "heads.png")]) == 0
     assert (tmp_path / "heads.png").stat().st_size > 5000
     assert main([*command, "--head", "9", "--output", str(tmp_path / "none.png")]) == 2
-    assert "head=9" in capsys.readouterr().err
+    assert "--head 9" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["a\x1b[31mred", "a\x07b", "a\u202eb", "a\x9bb", "a\udcffb", "a\nb", "a\rb"])

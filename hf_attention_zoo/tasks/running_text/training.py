@@ -47,7 +47,7 @@ class PretrainingTask(TrainingTask):
             )
         train = data.source("train")
         validation = None if args.eval_strategy == "no" else data.source("validation")
-        whole = data.parts() if args.eval_strategy != "no" else None
+        whole = data.parts() if validation is None and args.eval_strategy != "no" else None
         if whole is not None:
             self.plan.parted = dict(whole.held_out().sizes)
             train = dataclasses.replace(train, part="train")
