@@ -100,6 +100,7 @@ class FlagParser(argparse.ArgumentParser):
         """Raise what is wrong, where argparse would print it and end the process."""
         raise ValueError(f"{message} (`{self.prog} --help` tells more)")
 
+    # argparse has overloads, for namespaces of any class
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """The options. Raises ValueError for anything wrong."""
         options, unread = self.parse_known_args(args, namespace)

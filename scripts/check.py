@@ -2,7 +2,7 @@
 
     python scripts/check.py
 
-The exit status is 1 if one of them finds something. mypy reads the rooms that `[tool.mypy]` names in pyproject.toml.
+The exit status is 1 if one of them finds something. mypy reads the whole package, which takes a minute the first time.
 """
 
 import subprocess

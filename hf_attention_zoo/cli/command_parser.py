@@ -100,6 +100,7 @@ class CommandParser(FlagParser):
         self.command = command
         super().__init__(prog=f"attention-zoo {command}", **options)
 
+    # argparse has overloads, for namespaces of any class
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """The options. Raises ValueError for anything wrong, such as a folder that the command is not for."""
         options = super().parse_args(args, namespace)

@@ -58,7 +58,7 @@ def _until_space(stream: BinaryIO) -> bytes | None:
     """The bytes before the next space, without the line break before them; None where there are none."""
     taken = bytearray()
     while len(taken) < _LONGEST_WORD:
-        ahead = stream.peek(1)  # type: ignore[attr-defined]
+        ahead = stream.peek(1)  # type: ignore[attr-defined]  # opened files have it, IO has not
         if not ahead:
             return None
         place = ahead.find(b" ")

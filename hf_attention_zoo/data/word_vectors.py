@@ -290,7 +290,7 @@ def _from_stream(
     if not file_name.lower().endswith(BINARY):
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="\n")
         return _read_lines(text, name, known)
-    if stream.peek(4)[:4] == FASTTEXT_MAGIC:  # type: ignore[attr-defined]
+    if stream.peek(4)[:4] == FASTTEXT_MAGIC:  # type: ignore[attr-defined]  # opened files have it, IO has not
         raise ValueError(f"{name} is a packed model of fastText; unpack it and give the .bin file")
     return read_word2vec(stream, name, size, lambda word: _keeps(word, known))
 

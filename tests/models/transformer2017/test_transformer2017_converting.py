@@ -13,6 +13,7 @@ from transformers import AutoModelForSeq2SeqLM, FSMTConfig, FSMTForConditionalGe
 
 from hf_attention_zoo.cli.command import main
 from hf_attention_zoo.models.transformer2017.convert_transformer2017 import convert_checkpoint
+from hf_attention_zoo.models.transformer2017.renamed_weights import first_of
 from hf_attention_zoo.models.transformer2017.weight_files import load_weights
 
 SOURCE = torch.tensor([[5, 6, 7, 8, 2], [9, 4, 2, 1, 1]])
@@ -310,3 +311,9 @@ def test_the_annotated_transformer_itself_is_another_network(tmp_path: Path) -> 
     torch.save({**annotated_state(), "src_embed.2.gain": torch.ones(8)}, tmp_path / "model.pt")
     with pytest.raises(ValueError, match=r"src_embed\.2\.gain: without a counterpart"):
         convert_checkpoint(tmp_path / "model.pt", heads=2)
+
+
+def test_weights_without_a_table_are_refused_by_its_names() -> None:
+    with pytest.raises(ValueError, match="neither a nor b"):
+        first_of({"c": torch.zeros(1)}, "a", "b")
+    assert first_of({"b": torch.ones(1), "c": torch.zeros(1)}, "a", "b").item() == 1

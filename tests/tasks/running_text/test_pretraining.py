@@ -3,8 +3,10 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
 from training_runs import StopAt, check_two_processes, losses, without_dropout
 from transformers import AutoModelForCausalLM, AutoModelForPreTraining, AutoTokenizer, pipeline
 
@@ -12,8 +14,10 @@ from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.tasks.running_text.command import pretraining_plan
 from hf_attention_zoo.tasks.running_text.evaluation import evaluate_language, summary
 from hf_attention_zoo.tasks.running_text.rows import read_documents
+from hf_attention_zoo.tasks.running_text.training import PretrainingTrainer
 from hf_attention_zoo.tasks.train import run_training
 from hf_attention_zoo.training.entry_point import TrainingResult
+from hf_attention_zoo.training.held_out_trainer import HeldOutTrainer
 from hf_attention_zoo.training.output_folder import TrainingStopped
 
 Arguments = Callable[..., list[str]]
@@ -237,3 +241,17 @@ def test_all_documents_held_out_leave_nothing_to_train_on(text_folder: Path, run
 def test_other_architectures_are_told_apart() -> None:
     with pytest.raises(ValueError, match="attention-zoo train rnnsearch"):
         pretraining_plan(["rnnsearch", "--recipe", "none", "--dataset", "lm_debian", "--output_dir", "x"])
+
+
+def test_true_goes_on_from_the_newest_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(HeldOutTrainer, "train", lambda self, checkpoint: begun.append(checkpoint), raising=False)
+    trainer = object.__new__(PretrainingTrainer)
+    trainer.args = SimpleNamespace(output_dir=str(tmp_path), process_index=0, world_size=1)
+    trainer.train_dataset, trainer.model = None, torch.nn.Linear(1, 1)
+    with pytest.raises(ValueError, match="no checkpoint in"):
+        trainer.train(True)
+    for step in (3, 12):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+    trainer.train(True)
+    assert begun == [str(tmp_path / "checkpoint-12")]
