@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from typing import Any
 
 ARGUMENT = re.compile(r"(?<![\w.\-'\"/])([a-z][a-z0-9_]*)=(?=\S)")
 
@@ -44,8 +45,9 @@ def _of_runs(argv: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     if row is not None and argv[0] != "evaluate":
         found |= {name: f"--config.{name}" for name in row.tiny_config().to_dict()}
-        if row.tokenizer_class is not None:
-            found |= {name: f"--tokenizer.{name}" for name in _options(row.tokenizer_class.train)}
+        tokenizer: Any = row.tokenizer_class  # one of the package's own, which learn
+        if tokenizer is not None:
+            found |= {name: f"--tokenizer.{name}" for name in _options(tokenizer.train)}
     data = CorpusArguments if argv[0] == "pretrain" else DataArguments
     for part in (ModelArguments, data, HistoricalArguments):
         found |= {item.name: f"--{item.name}" for item in fields(part)}
