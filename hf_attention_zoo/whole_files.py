@@ -36,7 +36,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         unfinished.unlink(missing_ok=True)
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def json_if_any(path: Path) -> dict[str, Any]:
     """A JSON object from a file; empty if there is no such file or it is broken."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -22,7 +22,8 @@ from typing import Any
 import torch
 from benchmark import machine, print_rows, rows_of
 from benchmark_parts import processor_rounds
-from twin_table import SMALL, TWINS, Sizes, Twin, filled, inputs_of, mask_of
+from twin_runs import SMALL, Sizes, Twin, filled, inputs_of, mask_of
+from twin_table import TWINS
 
 GAIN = 0.95
 LEAST_SECONDS = 0.02  # a case that is sooner over runs several times a round

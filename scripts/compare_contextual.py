@@ -37,7 +37,7 @@ from hf_attention_zoo.models.elmo.layers_elmo import ScalarMix
 from hf_attention_zoo.tasks.labels.rows import load_labelled
 from hf_attention_zoo.tasks.running_text.bidirectional_words import BidirectionalWordsObjective
 from hf_attention_zoo.tasks.running_text.rows import DocumentSource
-from hf_attention_zoo.whole_files import read_json
+from hf_attention_zoo.whole_files import json_if_any
 
 SYSTEMS = ("word2vec", "x", "first layer", "last layer", "mix")
 PASSES, UPDATES, RATE = 30, 40, 5e-3  # passes over the data, updates of each
@@ -211,7 +211,7 @@ def main() -> None:
     began = time.process_time()
     vectors = ContextualVectors(options.folder)
     result: dict[str, Any] = {"model": Path(options.folder).name}
-    facts = read_json(Path(options.folder) / FACTS_FILE)
+    facts = json_if_any(Path(options.folder) / FACTS_FILE)
     training = {name: facts[name] for name in ("command", "steps", "seconds", "hardware") if name in facts}
     if options.output.exists():
         result = json.loads(options.output.read_text(encoding="utf-8"))

@@ -48,11 +48,11 @@ from comparison_rows import (
 
 from hf_attention_zoo.data.record_files import read_rows as read_file_rows
 from hf_attention_zoo.folders.written_files import FACTS_FILE
-from hf_attention_zoo.tasks.running_text.command import pretraining_plan
+from hf_attention_zoo.tasks.running_text.pretrain import pretraining_plan
 from hf_attention_zoo.tasks.table import task_for
 from hf_attention_zoo.tasks.train import run_training
 from hf_attention_zoo.training.run_plan import parse_run
-from hf_attention_zoo.whole_files import read_json
+from hf_attention_zoo.whole_files import json_if_any
 
 FIELDS = (
     *("task", "system", "seed", "metric", "value", "validation", "seconds", "baseline"),
@@ -176,7 +176,7 @@ def pretrain(protocol_file: Path, work_dir: Path, data: dict[str, str], only: st
             run_training(plan, task=task)
             finish(folder, settings)
         metrics = task_for(folder).evaluate(folder)  # the text of the training, and its column
-        facts = read_json(folder / FACTS_FILE)
+        facts = json_if_any(folder / FACTS_FILE)
         shared = {"body": name, "seed": facts["seed"], "steps": facts["steps"], "seconds": facts["seconds"]}
         shared |= hardware() | {"settings": settings}
         rows = [
@@ -236,7 +236,7 @@ def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str) ->
             command = shown_command("run", protocol_file, one.task, None if one.dataset == one.task else one.task)
             run_training(parse_run(argv, command=command))
             finish(folder, settings)
-        facts = read_json(folder / FACTS_FILE)
+        facts = json_if_any(folder / FACTS_FILE)
         metrics = task_for(folder).evaluate(folder)  # the data set of the training, and its columns
         metric = one.task_settings["metric"]
         baseline = one.task_settings.get("baseline")

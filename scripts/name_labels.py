@@ -12,7 +12,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from hf_attention_zoo.whole_files import read_json, write_json
+from hf_attention_zoo.whole_files import json_if_any, write_json
 
 
 def name_labels(folder: Path, names: list[str]) -> None:
@@ -21,7 +21,7 @@ def name_labels(folder: Path, names: list[str]) -> None:
     Raises:
         ValueError: more or fewer names than classes, or a name twice.
     """
-    config, metrics = read_json(folder / "config.json"), read_json(folder / "metrics.json")
+    config, metrics = json_if_any(folder / "config.json"), json_if_any(folder / "metrics.json")
     if len(names) != len(config.get("id2label", {})) or len(set(names)) != len(names):
         raise ValueError(
             f"{folder} has {len(config.get('id2label', {}))} classes; give each a name of its own: {names}"

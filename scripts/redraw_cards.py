@@ -16,7 +16,7 @@ from make_checkpoint import draw
 from hf_attention_zoo.cli.quiet_libraries import silence_libraries
 from hf_attention_zoo.folders.saved_model import load_checkpoint, load_reader
 from hf_attention_zoo.hub.cards import SENTENCES_FILE, WORDS_FILE, write_card
-from hf_attention_zoo.whole_files import read_json
+from hf_attention_zoo.whole_files import json_if_any
 
 CARDS = Path(__file__).resolve().parents[1] / "model_cards"
 
@@ -24,7 +24,7 @@ CARDS = Path(__file__).resolve().parents[1] / "model_cards"
 def redraw(folder: Path) -> None:
     """The picture of one folder, if it has one, and its card."""
     if any((folder / name).is_file() for name in ("alignment.png", SENTENCES_FILE, WORDS_FILE)):
-        facts, metrics = read_json(folder / "facts.json"), read_json(folder / "metrics.json")
+        facts, metrics = json_if_any(folder / "facts.json"), json_if_any(folder / "metrics.json")
         model, _ = load_checkpoint(folder, device="cpu")
         example, reader = facts["example"], load_reader(folder)
         if hasattr(reader, "image_processor"):  # the path of a picture, seen from where the folder lies

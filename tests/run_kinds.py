@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file
 
 from hf_attention_zoo.tasks.captions.grid_pictures import write_grid_pictures
-from hf_attention_zoo.tasks.running_text.command import pretraining_plan
+from hf_attention_zoo.tasks.running_text.pretrain import pretraining_plan
 from hf_attention_zoo.tasks.train import run_training
 from hf_attention_zoo.training.entry_point import TrainingResult
 from hf_attention_zoo.training.run_plan import parse_run

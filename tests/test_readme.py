@@ -70,7 +70,7 @@ def every_command() -> list[str]:
 @pytest.mark.parametrize("line", every_command())
 def test_every_command_exists_with_its_flags(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from hf_attention_zoo.cli.command import COMMANDS
-    from hf_attention_zoo.tasks.running_text.command import PRETRAINING
+    from hf_attention_zoo.tasks.running_text.pretrain import PRETRAINING
     from hf_attention_zoo.training.run_plan import parse_run
 
     words = shlex.split(line, comments=True)

@@ -91,10 +91,9 @@ class PredictiveLocalAttention(MonotonicLocalAttention):
 
     def centre(self, query: Tensor, times: Tensor, lengths: Tensor) -> Tensor:
         share = torch.sigmoid(self.position_vector(torch.tanh(self.position_projection(query))))[..., 0]  # (B, N)
-        wide = (
-            share if share.dtype == torch.float64 else share.float()
-        )  # half precision is too coarse between positions
-        centre = wide * lengths[:, None]
+        # Half precision is too coarse between positions.
+        share = share if share.dtype == torch.float64 else share.float()
+        centre = share * lengths[:, None]  # S sigmoid(v_p^T tanh(W_p h_t))
         return centre if self.gradient_scale == 1 else torch.lerp(centre.detach(), centre, self.gradient_scale)
 
     def fading(self, distances: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "hf_attention_zoo.tasks.train",
         "train an architecture on pairs, labels, tags, questions, choices or captions",
     ),
-    "pretrain": ("hf_attention_zoo.tasks.running_text.command", "pre-train an architecture on raw text"),
+    "pretrain": ("hf_attention_zoo.tasks.running_text.pretrain", "pre-train an architecture on raw text"),
     "average": ("hf_attention_zoo.cli.average_checkpoints", "average the weights of a run's last checkpoints"),
     "evaluate": ("hf_attention_zoo.tasks.evaluate", "score a saved model on a split"),
     "translate": ("hf_attention_zoo.cli.translate_text", "translate a text, a file or standard input"),

@@ -23,14 +23,14 @@ FORM_OF_MODEL_TYPE = {"bert": "bert", "openai-gpt": "gpt", "bert2018": "bert2018
 
 def told_form(files: Sequence[Path]) -> str | None:
     """The form that files tell; None if they do not."""
-    from hf_attention_zoo.folders.checkpoint_folder import read_json
+    from hf_attention_zoo.folders.checkpoint_folder import required_json
 
     for file in files:
         form = FORM_OF_ENDING.get(file.suffix) or FORM_OF_FILE.get(file.name)
         if form is not None:
             return form
         if file.name == "config.json":
-            settings = read_json(file)
+            settings = required_json(file)
             form = FORM_OF_MODEL_TYPE.get(settings.get("model_type", ""))
             if form is not None:
                 return form

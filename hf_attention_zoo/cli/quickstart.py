@@ -86,10 +86,10 @@ def train(row: Architecture, recipe: str, folder: Path, options: argparse.Namesp
     """Train into the folder, or go on where an earlier start stopped; nothing if it is finished."""
     from hf_attention_zoo.folders.written_files import FACTS_FILE
     from hf_attention_zoo.tasks.train import run_training
-    from hf_attention_zoo.whole_files import read_json
+    from hf_attention_zoo.whole_files import json_if_any
 
     if (folder / FACTS_FILE).is_file() and not options.overwrite_output_dir:
-        begun = read_json(folder / FACTS_FILE).get("command", "")
+        begun = json_if_any(folder / FACTS_FILE).get("command", "")
         if not begun.startswith("attention-zoo quickstart"):
             raise ValueError(
                 f"{folder} holds a run of another command ({begun}); choose another --output_dir, or give "

@@ -21,7 +21,7 @@ class QuickText(QuickTask):
     validation = ("perplexity", "perplexity", 1.0)
 
     def plan(self, argv: Sequence[str], command: str) -> tuple[Any, Any]:
-        from hf_attention_zoo.tasks.running_text.command import pretraining_plan
+        from hf_attention_zoo.tasks.running_text.pretrain import pretraining_plan
 
         return pretraining_plan(argv, command)
 

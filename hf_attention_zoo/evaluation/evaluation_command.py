@@ -1,4 +1,4 @@
-"""What the evaluations of taggers, answerers and choosers share: flags and metrics."""
+"""What the evaluations of tasks share: flags, the run of the command, and the entries of metrics.json."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ LARGEST_HEADER = 100_000_000
 """Bytes of the longest header that safetensors allows."""
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def required_json(path: Path) -> dict[str, Any]:
     """One JSON object from a file. Broken or wrongly shaped files raise a ValueError that names the file."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -63,7 +63,7 @@ def require_folder(folder: str | os.PathLike[str]) -> Path:
             f"{path} has no config.json, so it is no saved checkpoint. Save model and tokenizer there with "
             "`save_pretrained`, or give the folder that training wrote."
         )
-    if not isinstance(read_json(path / "config.json").get("model_type"), str):
+    if not isinstance(required_json(path / "config.json").get("model_type"), str):
         raise ValueError(f"{path / 'config.json'} has no `model_type`. Save the model again with `save_pretrained`.")
     return path
 
@@ -103,7 +103,7 @@ def check_checkpoint(folder: str | os.PathLike[str]) -> Path:
             f"{path} has no model.safetensors. Save the model there with `model.save_pretrained({str(path)!r})`."
         )
     if "model.safetensors.index.json" in files:
-        shards = set(read_json(path / "model.safetensors.index.json").get("weight_map", {}).values())
+        shards = set(required_json(path / "model.safetensors.index.json").get("weight_map", {}).values())
         if shards - files:
             raise ValueError(
                 f"{path}: the weight files {', '.join(sorted(shards - files))} named in model.safetensors.index.json "
@@ -127,7 +127,7 @@ def new_folder(out: str | os.PathLike[str]) -> Path:
 
 def sent_content(path: Path) -> bytes:
     """What is sent of a file: all of it, and of a record what may be public."""
-    if path.name in RECORDS and (written := read_json(path)) != (public := public_facts(written)):
+    if path.name in RECORDS and (written := required_json(path)) != (public := public_facts(written)):
         return (json.dumps(public, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
     return path.read_bytes()
 

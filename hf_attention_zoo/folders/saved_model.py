@@ -10,7 +10,7 @@ import transformers
 from accelerate import PartialState
 from transformers import AutoConfig, AutoProcessor, AutoTokenizer
 
-from hf_attention_zoo.folders.checkpoint_folder import read_json, require_folder
+from hf_attention_zoo.folders.checkpoint_folder import require_folder, required_json
 from hf_attention_zoo.folders.wholeness import check_complete, loading
 from hf_attention_zoo.registry import Architecture, list_architectures
 
@@ -71,7 +71,7 @@ def saved_kind(folder: str | Path) -> SavedKind:
     check_folder(folder)
     if not Path(folder).is_dir():
         return kind_of(saved_config(folder))
-    settings = read_json(require_folder(folder) / "config.json")
+    settings = required_json(require_folder(folder) / "config.json")
     named = settings.get("architectures") or []
     if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
         raise ValueError(f"{Path(folder) / 'config.json'}: architectures is {named!r}; it is a list of class names")

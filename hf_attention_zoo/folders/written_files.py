@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from hf_attention_zoo.folders.privacy import PLACES, path_of_place
-from hf_attention_zoo.whole_files import checksum, read_json, write_json
+from hf_attention_zoo.whole_files import checksum, json_if_any, write_json
 
 FACTS_FILE = "training.json"
 
 
 def note_files(folder: Path, *names: str) -> None:
     """List more files, such as a card, in a finished run's training.json; nothing in other folders."""
-    facts = read_json(folder / FACTS_FILE)
+    facts = json_if_any(folder / FACTS_FILE)
     if "files" in facts:
         facts["files"] |= {name: checksum(folder / name) for name in names}
         write_json(folder / FACTS_FILE, facts)
@@ -25,7 +25,7 @@ def recorded_arguments(folder: str | Path) -> dict[str, Any]:
 
     training.json names no folders of the machine, but how to come from the run to its data.
     """
-    facts = read_json(Path(folder) / FACTS_FILE)
+    facts = json_if_any(Path(folder) / FACTS_FILE)
     arguments, places = facts.get("arguments"), facts.get(PLACES)
     found = dict(arguments) if isinstance(arguments, dict) else {}
     for name, place in places.items() if isinstance(places, dict) else ():

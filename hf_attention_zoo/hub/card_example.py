@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hf_attention_zoo.whole_files import read_json, write_json
+from hf_attention_zoo.whole_files import json_if_any, write_json
 
 EXAMPLE_FILE = "example.json"
 LONGEST = 500  # characters of what was printed
@@ -49,7 +49,7 @@ def readable(printed: str) -> str:
 def recorded_example(folder: Path, code: str) -> str | None:
     """What the lines printed when they were run; None if they were not, or are others now."""
     path = folder / EXAMPLE_FILE
-    record = read_json(path) if path.is_file() else {}
+    record = json_if_any(path) if path.is_file() else {}
     return record["prints"] if record.get("code") == code and isinstance(record.get("prints"), str) else None
 
 

@@ -12,7 +12,7 @@ from huggingface_hub import EvalResult, ModelCardData
 from safetensors import safe_open
 
 from hf_attention_zoo.folders.card_text import measured, names_of, one_line, slug
-from hf_attention_zoo.folders.checkpoint_folder import read_json
+from hf_attention_zoo.folders.checkpoint_folder import required_json
 from hf_attention_zoo.folders.privacy import public_facts
 from hf_attention_zoo.folders.task_card import TaskCard, Wording
 from hf_attention_zoo.folders.wholeness import check_whole
@@ -67,7 +67,7 @@ class Checkpoint:
         self.folder = folder
         self.name = name or folder.resolve().name
         check_whole(folder)
-        self.config = read_json(folder / "config.json")
+        self.config = required_json(folder / "config.json")
         self.row = get_architecture(self.config["model_type"])
         self.architecture = self.row.prefix
         self.metrics = public_facts(self.optional("metrics.json"))
@@ -80,7 +80,7 @@ class Checkpoint:
     def optional(self, file: str) -> dict[str, Any]:
         """A JSON file of the folder, empty when it is not there."""
         path = self.folder / file
-        return read_json(path) if path.is_file() else {}
+        return required_json(path) if path.is_file() else {}
 
     @cached_property
     def auto_class(self) -> str:

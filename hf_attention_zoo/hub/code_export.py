@@ -22,7 +22,7 @@ from hf_attention_zoo.folders.checkpoint_folder import (
     check_nothing_private,
     copy_files,
     published_files,
-    read_json,
+    required_json,
 )
 from hf_attention_zoo.hub.cards import build_card, generated_name
 from hf_attention_zoo.registry import get_architecture
@@ -46,7 +46,7 @@ def export_with_code(folder: str | os.PathLike[str], out: str | os.PathLike[str]
         raise ValueError(f"{target} is the checkpoint itself. Export into another folder, which must be new or empty.")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ValueError(f"{target} exists and is not empty. Export into a new or empty folder, or remove it first.")
-    row = get_architecture(read_json(source / "config.json")["model_type"])
+    row = get_architecture(required_json(source / "config.json")["model_type"])
     classes = exported_classes(row)
     modules = flatten_modules({cls.__module__ for cls in classes.values()})
 
@@ -54,7 +54,7 @@ def export_with_code(folder: str | os.PathLike[str], out: str | os.PathLike[str]
     check_nothing_private(source, files)
     code_names = {f"{name}.py" for name in modules}
     clash = code_names & {str(path) for path in files}
-    carries_code = "auto_map" in read_json(source / "config.json")
+    carries_code = "auto_map" in required_json(source / "config.json")
     if clash and not carries_code:
         raise ValueError(
             f"{source} already holds {', '.join(sorted(clash))}, which the export would write. Rename them."
@@ -241,14 +241,14 @@ def write_auto_map(folder: Path, classes: Mapping[str, type]) -> None:
             write_key(folder / file, {auto_class: auto_map[auto_class]})
     path = folder / "processor_config.json"
     if "AutoImageProcessor" in auto_map and path.is_file():  # what reads pictures has a part of that file
-        content = read_json(path)
+        content = required_json(path)
         content["image_processor"]["auto_map"] = {"AutoImageProcessor": auto_map["AutoImageProcessor"]}
         path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def write_key(path: Path, auto_map: dict[str, Any]) -> None:
     """Sets `auto_map` in one JSON file."""
-    content = {**read_json(path), "auto_map": auto_map}
+    content = {**required_json(path), "auto_map": auto_map}
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -6,6 +6,7 @@ one folder and one row.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +30,7 @@ class Task:
         auto_classes: of the models that do it, each with the Hub's tag for what it does.
         training: class in `training.py`; None where `attention-zoo train` does not train it.
         evaluation: function in `evaluation.py`, folder and keywords -> metrics.
-        pipelines: whether `pipeline.py` has something to register.
+        pipelines: whether there is a `pipeline.py`, which registers its pipelines when it is imported.
     """
 
     folder: str
@@ -65,9 +66,12 @@ class Task:
         return self.load("card", "CARD")
 
     def register_pipelines(self) -> None:
-        """Make transformers' `pipeline` do the task with these models."""
+        """Make transformers' `pipeline` do the task with these models, which importing `pipeline.py` does.
+
+        A program that imports a task's pipeline first comes here before that module is whole; it registers at its end.
+        """
         if self.pipelines:
-            self.load("pipeline", "register")()
+            importlib.import_module(f"hf_attention_zoo.tasks.{self.folder}.pipeline")
 
 
 # `attention-zoo train` trains the first one that an architecture has, or the one that is named.

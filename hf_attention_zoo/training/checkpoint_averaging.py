@@ -22,7 +22,7 @@ from transformers.utils import logging
 from hf_attention_zoo.folders.privacy import PLACES, path_of_place, place_from
 from hf_attention_zoo.folders.written_files import FACTS_FILE
 from hf_attention_zoo.training.checkpoints import whole_checkpoints
-from hf_attention_zoo.whole_files import checksum, read_json, write_json
+from hf_attention_zoo.whole_files import checksum, json_if_any, write_json
 
 logger = logging.get_logger(__name__)
 
@@ -174,7 +174,7 @@ def write_average(run: str | Path, out: str | Path, last: int) -> Path:
     others = (name for name in published_files(chosen[-1]) if name.suffix != ".safetensors" and name.name != INDEX)
     copy_files(chosen[-1], target, others)
     save_file(weights, target / WEIGHTS, metadata={"format": "pt"})
-    facts = read_json(Path(run) / FACTS_FILE)
+    facts = json_if_any(Path(run) / FACTS_FILE)
     if facts:
         kept = {name: value for name, value in facts.items() if name not in _OF_THE_LAST_WEIGHTS}
         ways = {name: place_from(target, path_of_place(run, way)) for name, way in kept.pop(PLACES, {}).items()}

@@ -16,7 +16,7 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
-from hf_attention_zoo.whole_files import checksum, read_json, write_json
+from hf_attention_zoo.whole_files import checksum, json_if_any, write_json
 
 MANIFEST = "checkpoint.json"
 STATE = "trainer_state.json"
@@ -46,7 +46,7 @@ def checkpoints(folder: str | Path) -> list[Path]:
 
 def checkpoint_files(checkpoint: Path) -> list[Path]:
     """The files that a run wrote into a checkpoint; others in the folder are the user's."""
-    listed = read_json(checkpoint / MANIFEST).get("files", {})
+    listed = json_if_any(checkpoint / MANIFEST).get("files", {})
     found = []
     for path in sorted(checkpoint.rglob("*")):
         name = path.relative_to(checkpoint)
@@ -109,9 +109,9 @@ def damage(checkpoint: str | Path, *, weights_only: bool = False) -> str | None:
         weights_only: nothing is asked of optimiser, schedule and random numbers.
     """
     folder = Path(checkpoint)
-    if "global_step" not in read_json(folder / STATE):
+    if "global_step" not in json_if_any(folder / STATE):
         return f"it has no readable {STATE}"
-    listed = read_json(folder / MANIFEST).get("files")
+    listed = json_if_any(folder / MANIFEST).get("files")
     try:
         found = _unlisted_damage(folder) if listed is None else _listed_damage(folder, listed, weights_only)
         return found or _missing(folder, weights_only)
@@ -173,7 +173,7 @@ def _missing(folder: Path, weights_only: bool) -> str | None:
     sharded = any(path.is_dir() and SHARDED.fullmatch(path.name) for path in folder.iterdir())
     if not sharded and not any(WEIGHTS.fullmatch(name) for name in names):
         return "it has no weights"
-    index = read_json(folder / "model.safetensors.index.json").get("weight_map", {})
+    index = json_if_any(folder / "model.safetensors.index.json").get("weight_map", {})
     lost = sorted(set(index.values()) - set(names))
     if lost:
         return f"{lost[0]} is missing"
@@ -216,7 +216,7 @@ def newest_whole(folder: str | Path, averaged: int = 1) -> tuple[Path | None, li
 
 def best_damage(checkpoint: Path) -> str | None:
     """What is wrong with the checkpoint that was the best so far, which may become the final model."""
-    state = read_json(checkpoint / STATE)
+    state = json_if_any(checkpoint / STATE)
     if state.get("best_model_checkpoint") is None:
         return None
     best = best_checkpoint(checkpoint, state)

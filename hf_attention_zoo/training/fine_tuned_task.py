@@ -1,4 +1,4 @@
-"""Fine-tuning on rows whose answers are tags, spans or choices: what the three tasks share."""
+"""Fine-tuning of tasks that read all rows and validate by the function that scores the saved model."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from hf_attention_zoo.data.samples import is_sample
 from hf_attention_zoo.folders.privacy import place_from
 from hf_attention_zoo.folders.written_files import FACTS_FILE
 from hf_attention_zoo.training.checkpoints import MANIFEST, checkpoint_files, checkpoint_step, checkpoints, damage
-from hf_attention_zoo.whole_files import checksum, read_json, write_json
+from hf_attention_zoo.whole_files import checksum, json_if_any, write_json
 
 RUN_FILE = "run.json"
 LOCK_FILE = "run.lock"
@@ -82,12 +82,12 @@ class FolderContents:
         """Look into a folder, which need not be there."""
         if not folder.is_dir():
             return cls()
-        facts, run = read_json(folder / FACTS_FILE), read_json(folder / RUN_FILE)
+        facts, run = json_if_any(folder / FACTS_FILE), json_if_any(folder / RUN_FILE)
         finished, unfinished = "architecture" in facts, "fingerprint" in run
         listed = {**facts.get("files", {}), **run.get("files", {})}
         if not listed and (finished or (unfinished and "files" not in run)):
             listed = dict.fromkeys(UNLISTED)
-        saved = [read_json(path / MANIFEST).get("files", {}) for path in checkpoints(folder)]
+        saved = [json_if_any(path / MANIFEST).get("files", {}) for path in checkpoints(folder)]
         if not (finished or unfinished) and any(saved):  # both records are lost, but not those of the checkpoints
             unfinished, listed = True, dict.fromkeys(name for names in saved for name in names)
         files = {name: known for name, known in listed.items() if (folder / name).is_file()}
@@ -224,7 +224,7 @@ class RunInFolder:
 
         Checkpoints up to the one that the run goes on from stay.
         """
-        before = read_json(self.folder / RUN_FILE)
+        before = json_if_any(self.folder / RUN_FILE)
         self.record |= {"files": {}, "replaced": list(contents.replaced), "before": before or None}
         aside = _free(self.folder / REPLACED_FOLDER)
         step = -1 if resume is None else checkpoint_step(resume)
@@ -276,7 +276,7 @@ class RunInFolder:
 
 def put_back(folder: Path, aside: Path | None = None) -> None:
     """Undo what a run began in a folder, or what it was about to do when its process was killed; else nothing."""
-    run = read_json(folder / RUN_FILE)
+    run = json_if_any(folder / RUN_FILE)
     if aside is None and run.get("moving"):
         aside = folder / run["moving"]
     if aside is None:

@@ -34,7 +34,7 @@ from hf_attention_zoo.training.output_folder import (
     put_back,
     sole_run,
 )
-from hf_attention_zoo.whole_files import is_write_error, read_json
+from hf_attention_zoo.whole_files import is_write_error, json_if_any
 
 if TYPE_CHECKING:
     from hf_attention_zoo.training.run_plan import RunPlan
@@ -198,7 +198,7 @@ def where_to_start(
     if found is None:
         return Start(said=said)
 
-    manifest, run = read_json(found / MANIFEST), read_json(found.parent / RUN_FILE)
+    manifest, run = json_if_any(found / MANIFEST), json_if_any(found.parent / RUN_FILE)
     start = Start(found, list(manifest.get("changes") or run.get("changes") or []), said)
     before = manifest.get("fingerprint") or run.get("fingerprint")
     if before is None:

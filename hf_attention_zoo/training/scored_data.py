@@ -10,7 +10,7 @@ from typing import Any
 from hf_attention_zoo.data.parting import parted_as_trained
 from hf_attention_zoo.folders.written_files import FACTS_FILE, recorded_arguments
 from hf_attention_zoo.training.arguments import DataArguments
-from hf_attention_zoo.whole_files import read_json
+from hf_attention_zoo.whole_files import json_if_any
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def chosen_data(folder: str | Path, given: dict[str, Any]) -> ChosenData:
     arguments = DataArguments(**{**trained, **wanted})
     if arguments.dataset is None and arguments.train_file is None:
         raise ValueError("which data? Give --dataset (a sample, a file, a folder or a Hub id)")
-    return ChosenData(arguments, read_json(Path(folder) / FACTS_FILE).get("parted"))
+    return ChosenData(arguments, json_if_any(Path(folder) / FACTS_FILE).get("parted"))
 
 
 def same_place(one: str, other: str | None) -> bool:

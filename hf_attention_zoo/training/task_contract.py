@@ -67,7 +67,7 @@ class TrainingTask(ABC):
 
     @abstractmethod
     def encode(self, train: Any, validation: Any | None, tokenizer: Any) -> EncodedData:
-        """Rows as ids."""
+        """Rows as ids; as they are, where only `trainer`, which has the model, can read them."""
 
     @abstractmethod
     def trainer(self, model: Any, data: EncodedData, tokenizer: Any, callbacks: list[Any]) -> ZooTrainer:

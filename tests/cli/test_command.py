@@ -14,7 +14,7 @@ import pytest
 from hf_attention_zoo.cli.command import COMMANDS, main
 from hf_attention_zoo.cli.failures import exit_code, printable
 from hf_attention_zoo.flags import FIRST, MOST_FIRST, FlagParser
-from hf_attention_zoo.tasks.running_text.command import PRETRAINING
+from hf_attention_zoo.tasks.running_text.pretrain import PRETRAINING
 from hf_attention_zoo.tasks.table import TASKS, trained_tasks
 from hf_attention_zoo.training.run_help import TRAINING, RunKind, help_parser
 from hf_attention_zoo.training.run_plan import build_parser

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
-import importlib.util
+import importlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,11 +22,11 @@ import hf_attention_zoo
 from hf_attention_zoo.loops.may_run import KNOWN, formulas_only, twin_may_run
 
 PACKAGE = Path(hf_attention_zoo.__file__).parent
-spec = importlib.util.spec_from_file_location("twin_table", PACKAGE.parent / "scripts" / "twin_table.py")
-table = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(table)
+sys.path.append(str(PACKAGE.parent / "scripts"))  # last: scripts/evaluate.py has the name of an installed package
+runs, table = importlib.import_module("twin_runs"), importlib.import_module("twin_table")
+sys.path.pop()
 
-SIZES = table.Sizes(rows=3, source=5, steps=4, beams=2, inputs=3, hidden=6, further=8, words=12)
+SIZES = runs.Sizes(rows=3, source=5, steps=4, beams=2, inputs=3, hidden=6, further=8, words=12)
 SHORT = SIZES._replace(rows=2, source=4, steps=2)
 WITH_LAYERS = [twin for twin in table.TWINS if twin.asked]
 over_twins = pytest.mark.parametrize("twin", table.TWINS, ids=lambda twin: twin.name)
@@ -34,14 +34,14 @@ over_twins = pytest.mark.parametrize("twin", table.TWINS, ids=lambda twin: twin.
 
 def module_of(twin: Any, dtype: torch.dtype = torch.double) -> nn.Module:
     torch.manual_seed(0)
-    return table.filled(twin.build(SIZES)).to(dtype).eval()
+    return runs.filled(twin.build(SIZES)).to(dtype).eval()
 
 
 def everything(
     run: Callable[..., Any], module: nn.Module, inputs: dict[str, Tensor], sizes: Any = SIZES
 ) -> dict[str, Tensor | None]:
     """Outputs, and the gradients of all inputs and parameters by name."""
-    made = run(module, table.mask_of(sizes), **inputs)
+    made = run(module, runs.mask_of(sizes), **inputs)
     outputs = made if isinstance(made, tuple) else (made,)
     found: dict[str, Tensor | None] = {f"output {k}": tensor.detach() for k, tensor in enumerate(outputs)}
     if torch.is_grad_enabled():
@@ -88,7 +88,7 @@ def code_that_runs() -> Iterator[set[CodeType]]:
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.double, 1e-10), (torch.float, 2e-5)])
 @over_twins
 def test_outputs_and_all_gradients_are_those_of_the_formula(twin: Any, dtype: torch.dtype, tolerance: float) -> None:
-    module, inputs = module_of(twin, dtype), table.inputs_of(twin, SIZES, dtype)
+    module, inputs = module_of(twin, dtype), runs.inputs_of(twin, SIZES, dtype)
     with code_that_runs() as seen:
         made = everything(twin.run, module, inputs)
     assert twin.twin.__code__ in seen
@@ -220,7 +220,7 @@ def of_different_layers(twins: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("wrap", WRAPPERS, ids=lambda wrap: wrap.__name__)
 @pytest.mark.parametrize("twin", of_different_layers(WITH_LAYERS), ids=lambda twin: twin.name)
 def test_a_wrapper_round_any_layer_acts_as_on_the_formula(twin: Any, wrap: Any) -> None:
-    plain, inputs = module_of(twin), table.inputs_of(twin, SHORT, torch.double)
+    plain, inputs = module_of(twin), runs.inputs_of(twin, SHORT, torch.double)
     untouched = everything(twin.run, plain, inputs, SHORT)
     for place in places_of(plain, wrap):
         calls: list[str] = []
@@ -273,7 +273,7 @@ def test_every_backward_written_by_hand_and_every_class_with_a_twin_is_in_the_ta
         for twin in table.TWINS:
             module = module_of(twin)
             known |= {type(layer) for layer in module.modules()}
-            everything(twin.run, module, table.inputs_of(twin, SIZES, torch.double))
+            everything(twin.run, module, runs.inputs_of(twin, SIZES, torch.double))
     ran = {(code.co_filename, code.co_qualname) for code in seen}
     written = {
         (str(path), f"{node.name}.{name}")

@@ -13,7 +13,7 @@ from training_runs import train
 from transformers import AutoConfig, AutoModel, AutoTokenizer, BertConfig
 
 from hf_attention_zoo.registry import get_architecture
-from hf_attention_zoo.tasks.running_text.command import pretraining_plan
+from hf_attention_zoo.tasks.running_text.pretrain import pretraining_plan
 from hf_attention_zoo.tasks.train import run_training
 from hf_attention_zoo.training.given_model import load_given
 

@@ -6,7 +6,7 @@ Cho et al., EMNLP 2014 (arXiv 1406.1078v3). Where the equations of appendix A ar
     c = tanh(V h_N)                                     A.1   RNNEncoderDecoderEncoder
     h'_0 = tanh(V' c)                                   A.2   RNNEncoderDecoderDecoder.begin
     h'_t with z', r' and
-      h~'_t = tanh(W' e(y_{t-1}) + r' (U' h'_{t-1} + C c))    GatedUnit, `gated`
+      h~'_t = tanh(W' e(y_{t-1}) + r' (U' h'_{t-1} + C c)) A.2  GatedUnit, reset after the product
     C c, C_z c, C_r c, O_c c, the same at every step    A.2   RNNEncoderDecoderDecoder.source_terms
     s_t = maxout(O_h h'_t + O_y e(y_{t-1}) + O_c c)     A.2   MaxoutReadout
     p(y_t) = softmax(G s_t), G of rank 100              A.2   output_factor, lm_head

@@ -136,6 +136,5 @@ def _picture(source: Any, name: str) -> Any:
     return open_picture(source, name)
 
 
-def register() -> None:
-    """The task "image-captioning", which transformers calls "image-text-to-text" and asks for a text."""
-    add("image-captioning", CaptionPipeline, AutoModelForImageTextToText, "multimodal")
+# transformers calls the task "image-text-to-text" and asks for a text.
+add("image-captioning", CaptionPipeline, AutoModelForImageTextToText, "multimodal")

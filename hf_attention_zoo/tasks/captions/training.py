@@ -110,7 +110,7 @@ class CaptionTask(TrainingTask):
             model.load_pretrained_encoder()
 
     def encode(self, train: CaptionRows, validation: CaptionRows | None, tokenizer: Any) -> EncodedData:
-        self.tokenizer = tokenizer  # pictures are read in `trainer`, which knows the model and its encoder
+        """Rows as they are: captions become ids beside their pictures, in `trainer`, which has the model's encoder."""
         references = validation.captions if validation is not None else None
         return EncodedData(train, validation, 0, {"references": references})
 

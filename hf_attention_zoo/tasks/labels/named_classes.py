@@ -8,14 +8,14 @@ from typing import TypeVar
 
 from hf_attention_zoo.data.labels import REGRESSION, LabelInfo, known_names
 from hf_attention_zoo.folders.written_files import FACTS_FILE
-from hf_attention_zoo.whole_files import read_json
+from hf_attention_zoo.whole_files import json_if_any
 
 Read = TypeVar("Read")
 
 
 def names_in_data(folder: str | Path, info: LabelInfo) -> list[str] | None:
     """The classes as the training's data called them (training.json), where the model calls them otherwise now."""
-    names, recorded = known_names(info), read_json(Path(folder) / FACTS_FILE).get("labels")
+    names, recorded = known_names(info), json_if_any(Path(folder) / FACTS_FILE).get("labels")
     if not isinstance(recorded, list) or names is None or len(recorded) != len(names) or recorded == list(names):
         return None
     return [str(name) for name in recorded]

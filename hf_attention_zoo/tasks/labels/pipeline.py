@@ -43,6 +43,4 @@ def pad_documents() -> None:
     base._pad = _pad
 
 
-def register() -> None:
-    """Let every pipeline pad documents."""
-    pad_documents()
+pad_documents()

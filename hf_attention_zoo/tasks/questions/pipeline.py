@@ -243,6 +243,4 @@ def whole_words(context: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def register() -> None:
-    """The task "question-answering", which transformers 5 dropped."""
-    restore("question-answering", QuestionAnsweringPipeline, AutoModelForQuestionAnswering)
+restore("question-answering", QuestionAnsweringPipeline, AutoModelForQuestionAnswering)

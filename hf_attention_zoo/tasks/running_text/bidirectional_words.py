@@ -26,7 +26,7 @@ from hf_attention_zoo.tasks.running_text.token_store import (
     encode_sentences,
     read_state,
 )
-from hf_attention_zoo.whole_files import read_json, write_json
+from hf_attention_zoo.whole_files import json_if_any, write_json
 
 BATCHINGS = ("bucketed", "contiguous")
 POOLED_BATCHES = 64  # so many batches' sentences are sorted by length together
@@ -93,7 +93,7 @@ def known_words(folder: Path) -> list[str]:
 
     A store whose words are not those of the file beside it, since a run was killed between the two, is made anew.
     """
-    state, kept = read_state(folder), read_json(folder / WORDS_FILE)
+    state, kept = read_state(folder), json_if_any(folder / WORDS_FILE)
     if state is not None and kept and kept.get("store") == state["identity"]:
         return kept["words"]
     for name in (STATE, WORDS_FILE):

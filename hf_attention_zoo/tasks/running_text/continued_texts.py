@@ -6,6 +6,8 @@ from typing import Any
 
 from transformers.pipelines.text_generation import ReturnType, TextGenerationPipeline
 
+from hf_attention_zoo.tasks.pipeline_table import replace
+
 
 class ContinuedTextPipeline(TextGenerationPipeline):
     """transformers' pipeline, with a space between a prompt and a new word behind it.
@@ -35,3 +37,6 @@ class ContinuedTextPipeline(TextGenerationPipeline):
         if not hasattr(self.tokenizer, "begins_word") or not isinstance(prompt, str):
             return False
         return bool(prompt) and not prompt[-1].isspace()
+
+
+replace("text-generation", ContinuedTextPipeline)

@@ -21,7 +21,7 @@ from hf_attention_zoo.tasks.running_text.corpus_arguments import CorpusArguments
 from hf_attention_zoo.tasks.running_text.evaluation_flags import build_parser
 from hf_attention_zoo.tasks.running_text.objectives import objective_class
 from hf_attention_zoo.tasks.running_text.scored_text import chosen_text
-from hf_attention_zoo.whole_files import read_json
+from hf_attention_zoo.whole_files import json_if_any
 
 
 def evaluate_language(
@@ -66,7 +66,7 @@ def evaluate_language(
     model, tokenizer = load_checkpoint(folder)
     chosen = chosen_text(folder, given)
     row = get_architecture(model.config.model_type)
-    facts = read_json(Path(folder) / FACTS_FILE)
+    facts = json_if_any(Path(folder) / FACTS_FILE)
     trained = facts.get("objective", {})
     kind = objective_class(row)
     settings = {**trained, **kind.settings_of(model)}

@@ -6,6 +6,7 @@ from typing import Any
 
 from transformers.pipelines.fill_mask import FillMaskPipeline
 
+from hf_attention_zoo.tasks.pipeline_table import replace
 from hf_attention_zoo.tokenization.own_backend import OwnBackend
 
 
@@ -41,3 +42,6 @@ class HiddenWordPipeline(FillMaskPipeline):
                 filled = [word["token"] if place == mask else number for place, number in enumerate(ids)]
                 word["sequence"] = tokenizer.decode([number for number in filled if number not in around])
         return found
+
+
+replace("fill-mask", HiddenWordPipeline)

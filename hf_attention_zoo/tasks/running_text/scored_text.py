@@ -13,7 +13,7 @@ from hf_attention_zoo.folders.written_files import FACTS_FILE, recorded_argument
 from hf_attention_zoo.tasks.running_text.corpus_arguments import CorpusArguments
 from hf_attention_zoo.tasks.running_text.rows import DocumentSource
 from hf_attention_zoo.training.scored_data import same_place
-from hf_attention_zoo.whole_files import read_json
+from hf_attention_zoo.whole_files import json_if_any
 
 
 @dataclass(frozen=True)
@@ -78,4 +78,4 @@ def chosen_text(folder: str | Path, given: Mapping[str, Any]) -> ChosenText:
     arguments = CorpusArguments(**{**trained, **wanted})
     if arguments.dataset is None and arguments.train_file is None:
         raise ValueError("which data? Give --dataset (a file, a folder or a Hub id)")
-    return ChosenText(arguments, read_json(Path(folder) / FACTS_FILE).get("parted"))
+    return ChosenText(arguments, json_if_any(Path(folder) / FACTS_FILE).get("parted"))

@@ -20,7 +20,7 @@ from hf_attention_zoo.training.fine_tuning import cut_at_positions
 from hf_attention_zoo.training.held_out_trainer import HeldOutTrainer
 from hf_attention_zoo.training.output_folder import CACHE_FOLDER
 from hf_attention_zoo.training.task_contract import EncodedData, TrainingTask
-from hf_attention_zoo.whole_files import read_json
+from hf_attention_zoo.whole_files import json_if_any
 
 
 class PretrainingTask(TrainingTask):
@@ -166,7 +166,7 @@ class PretrainingTrainer(HeldOutTrainer):
         if isinstance(self.train_dataset, ExampleStream):
             done = 0
             if checkpoint:
-                done = read_json(Path(checkpoint) / "trainer_state.json").get("global_step", 0)
+                done = json_if_any(Path(checkpoint) / "trainer_state.json").get("global_step", 0)
             seen = done * global_batch(self.args)
             if self.args.ignore_data_skip:
                 self.train_dataset.start_at(seen)

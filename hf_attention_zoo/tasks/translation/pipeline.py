@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from transformers import AutoModelForSeq2SeqLM, GenerationConfig
+from transformers.pipelines import PIPELINE_REGISTRY
 from transformers.utils import logging
 
 from hf_attention_zoo.seq2seq.source_text import SourceSentence, encode_sources, position_limit
@@ -224,10 +225,6 @@ class TaskAliases(dict):
         raise KeyError(task)
 
 
-def register() -> None:
-    """The task "translation" with `translation_xx_to_yy`, which transformers 5 dropped."""
-    from transformers.pipelines import PIPELINE_REGISTRY
-
-    restore("translation", TranslationPipeline, AutoModelForSeq2SeqLM)
-    if not isinstance(PIPELINE_REGISTRY.task_aliases, TaskAliases):
-        PIPELINE_REGISTRY.task_aliases = TaskAliases(PIPELINE_REGISTRY.task_aliases)
+# "translation" and `translation_xx_to_yy`, which transformers 5 dropped.
+restore("translation", TranslationPipeline, AutoModelForSeq2SeqLM)
+PIPELINE_REGISTRY.task_aliases = TaskAliases(PIPELINE_REGISTRY.task_aliases)

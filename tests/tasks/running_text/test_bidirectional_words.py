@@ -26,8 +26,8 @@ from hf_attention_zoo.tasks.running_text.bidirectional_words import (
     WordTable,
 )
 from hf_attention_zoo.tasks.running_text.carried_states import load_carried, save_carried
-from hf_attention_zoo.tasks.running_text.command import main
 from hf_attention_zoo.tasks.running_text.examples import Phase
+from hf_attention_zoo.tasks.running_text.pretrain import main
 from hf_attention_zoo.tasks.running_text.rows import DocumentSource
 from hf_attention_zoo.tokenization.word_character_tokenizer import WordCharacterTokenizer
 from hf_attention_zoo.training.optimizers import optimizer_class

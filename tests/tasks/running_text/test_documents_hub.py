@@ -10,7 +10,7 @@ import datasets
 import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 
-from hf_attention_zoo.tasks.running_text.command import pretraining_plan
+from hf_attention_zoo.tasks.running_text.pretrain import pretraining_plan
 from hf_attention_zoo.tasks.running_text.rows import DocumentSource
 from hf_attention_zoo.tasks.tags.rows import load_tagged
 from hf_attention_zoo.tasks.train import run_training

@@ -11,8 +11,8 @@ from training_runs import StopAt, check_two_processes, losses, without_dropout
 from transformers import AutoModelForCausalLM, AutoModelForPreTraining, AutoTokenizer, pipeline
 
 from hf_attention_zoo.registry import get_architecture
-from hf_attention_zoo.tasks.running_text.command import pretraining_plan
 from hf_attention_zoo.tasks.running_text.evaluation import evaluate_language, summary
+from hf_attention_zoo.tasks.running_text.pretrain import pretraining_plan
 from hf_attention_zoo.tasks.running_text.rows import read_documents
 from hf_attention_zoo.tasks.running_text.training import PretrainingTrainer
 from hf_attention_zoo.tasks.train import run_training
