@@ -6,6 +6,7 @@ change places. Here the source's stand once, and moving beams moves only the row
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -86,6 +87,19 @@ class SharedSourceCache(EncoderDecoderCache):
     def __init__(self, *caches: Any) -> None:
         super().__init__(*caches)
         self.source_mask: Tensor | None = None
+        self._kept_masks: dict[tuple[Any, ...], Any] = {}
+
+    def kept_mask(self, config: Any, queries: Tensor, make: Callable[[], Any]) -> Any:
+        """What `make` makes of the source's mask for a kernel and queries (B, N, D), once for all steps like this one.
+
+        transformers looks at the mask's numbers to leave it out where nothing is masked.
+        """
+        if torch.compiler.is_compiling():
+            return make()
+        kind = (config._attn_implementation, queries.shape[1], queries.dtype)
+        if kind not in self._kept_masks:
+            self._kept_masks[kind] = make()
+        return self._kept_masks[kind]
 
     @classmethod
     def new(cls, config: Any) -> SharedSourceCache:
@@ -150,8 +164,10 @@ class SharedSourceCache(EncoderDecoderCache):
         self.move_hypotheses(beam_idx)
 
     def move_hypotheses(self, rows: Tensor) -> None:
-        """Row i becomes what row rows[i] was, a row of the same source."""
-        moved = (rows != torch.arange(len(rows), device=rows.device)).nonzero()[:, 0]
+        """Row i becomes what row rows[i] was, a row of the same source. No number is read back from a device."""
+        moved = torch.arange(len(rows), device=rows.device)
+        if rows.device.type == "cpu":  # where it costs nothing to know which rows stay
+            moved = (rows != moved).nonzero()[:, 0]
         origins = rows[moved]
         for layer in self.self_attention_cache.layers:
             if isinstance(layer, GrowingLayer):
@@ -185,12 +201,14 @@ class SharedSourceCache(EncoderDecoderCache):
 
     def _select_sources(self, sources: Tensor) -> None:
         reorder(self.cross_attention_cache, sources)
+        self._kept_masks.clear()
         if self.source_mask is not None:
             self.source_mask = self.source_mask.index_select(0, sources.to(self.source_mask.device))
 
     def reset(self) -> None:
         super().reset()
         self.source_mask = None
+        self._kept_masks.clear()
 
 
 def _rows(cache: Cache) -> int:

@@ -231,7 +231,7 @@ class ZooGenerationMixin(GenerationMixin):
         search = current_search.get()
         if search is not None and not search.all_computed:
             beam_idx = search.origins(beam_idx)
-        cache.reorder_cache(beam_idx)
+        cache.move_hypotheses(beam_idx)  # a beam follows one of its own source
         return cache
 
     def _update_model_kwargs_for_generation(

@@ -17,6 +17,7 @@ S source and T target positions, D model size, h heads, V target vocabulary.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import torch
@@ -234,7 +235,9 @@ class Transformer2017Decoder(TokenStack):
         source_mask = None
         if encoder_attention_mask is not None:
             queries = states.view(sources, -1, states.shape[-1])
-            source_mask = create_bidirectional_mask(cross_masking(masking), queries, encoder_attention_mask)
+            wanted = (cross_masking(masking), queries, encoder_attention_mask)
+            made = partial(create_bidirectional_mask, *wanted)
+            source_mask = made() if cache is None else cache.kept_mask(masking, queries, made)
         packing = source_packing = None
         if not with_weights and not with_states:
             if cache is None:
