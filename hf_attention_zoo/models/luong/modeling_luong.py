@@ -2,7 +2,7 @@
 
 Luong, Pham and Manning, EMNLP 2015 (arXiv 1508.04025). Where the equations are:
 
-    encoder states s, reversed source              Section 2, 4.1   LuongEncoder, StackedLSTM, plan_reading
+    encoder states s, reversed source              Section 2, 4.1   StackedEncoder, StackedLSTM, plan_reading
     score(h_t, s): dot, general, concat            Eq. 7            attention/{dot_product,general,concat}.py
     a_t = softmax(W_a h_t)                         Eq. 8            attention/location.py
     p_t, window, Gaussian                          Eq. 9-10         attention/local_window.py
@@ -40,14 +40,13 @@ from hf_attention_zoo.loops.decoder_loop import State, unroll
 from hf_attention_zoo.loops.lstm_backward import project_first_layer
 from hf_attention_zoo.loops.weight_tape import WeightTape, in_loop
 from hf_attention_zoo.models.luong.configuration_luong import LuongConfig
-from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, one_of
+from hf_attention_zoo.parts.model_inputs import check_vectors, one_of
 from hf_attention_zoo.parts.token_table import token_table
-from hf_attention_zoo.recurrent.bidirectional import put_back, take
-from hf_attention_zoo.recurrent.reversing import ends_with_symbol, plan_reading
 from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM, split_layers
 from hf_attention_zoo.recurrent.uniform_initialisation import initialise_uniform_
 from hf_attention_zoo.seq2seq.decoding_state import DecodingState, for_outputs
 from hf_attention_zoo.seq2seq.encoder_decoder import EncoderDecoderBody, EncoderStates, TranslationHead, check_rows
+from hf_attention_zoo.seq2seq.stacked_encoder import StackedEncoder
 from hf_attention_zoo.seq2seq.zoo_generation import ZooGenerationMixin
 
 
@@ -65,8 +64,8 @@ class LuongPreTrainedModel(PreTrainedModel):
         initialise_uniform_(module, self.config.initializer_range)
 
 
-class LuongEncoder(LuongPreTrainedModel):
-    """Reads the source, last word first, and keeps its states at the words' own places."""
+class LuongEncoder(StackedEncoder, LuongPreTrainedModel):
+    """Reads the source, last word first, and keeps its states at the words' own places; see `StackedEncoder`."""
 
     def __init__(self, config: LuongConfig) -> None:
         super().__init__(config)
@@ -76,36 +75,6 @@ class LuongEncoder(LuongPreTrainedModel):
         )
         self.dropout = nn.Dropout(config.dropout)
         self.post_init()
-
-    @can_return_tuple
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
-        output_hidden_states: bool | None = None,
-        **kwargs: Any,
-    ) -> EncoderStates:
-        """ids (B, S) or embeddings (B, S, E), mask (B, S) -> top states (B, S, H) in the order of the sentence."""
-        one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
-        embedded = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
-        mask = encoder_mask(attention_mask, embedded)
-        plan = plan_reading(
-            mask,
-            ends_with_symbol(input_ids, mask, self.config.eos_token_id),
-            reverse=self.config.reverse_source,
-            read_end=self.config.source_eos,
-        )
-        embedded = self.dropout(embedded)
-        outputs, hidden, cell = self.lstm(take(embedded, plan.order), lengths=plan.lengths)
-        states = put_back(outputs, plan.order)  # (B, S, H)
-        return EncoderStates(
-            last_hidden_state=states,
-            hidden_states=(embedded, states) if output_hidden_states else None,
-            final_hidden=hidden,
-            final_cell=cell,
-            read_mask=plan.read,
-        )
 
 
 class LuongDecoder(LuongPreTrainedModel):

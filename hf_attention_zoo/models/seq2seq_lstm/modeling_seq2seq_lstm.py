@@ -2,7 +2,7 @@
 
 Sutskever, Vinyals and Le, NIPS 2014 (arXiv 1409.3215). The paper prints one equation and describes the rest:
 
-    reading x_T, ..., x_1, </s> into one state v    Section 2, 3.3   Seq2SeqLSTMEncoder, plan_reading
+    reading x_T, ..., x_1, </s> into one state v    Section 2, 3.3   StackedEncoder, plan_reading
     p(y_1..y_T' | x) = prod p(y_t | v, y_1..y_t-1)  Eq. 1            Seq2SeqLSTMDecoder, lm_head
     the cell                                        Graves 2013      lstm_cell, StackedLSTM
     v: h and c of every layer                       Section 3.4      EncoderStates, sentence_vectors
@@ -22,14 +22,13 @@ from transformers.modeling_outputs import Seq2SeqModelOutput
 from transformers.utils import can_return_tuple
 
 from hf_attention_zoo.models.seq2seq_lstm.configuration_seq2seq_lstm import Seq2SeqLSTMConfig
-from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, one_of
+from hf_attention_zoo.parts.model_inputs import check_vectors, one_of
 from hf_attention_zoo.parts.token_table import token_table
-from hf_attention_zoo.recurrent.bidirectional import put_back, take
-from hf_attention_zoo.recurrent.reversing import check_something_is_read, ends_with_symbol, plan_reading
 from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM, split_layers
 from hf_attention_zoo.recurrent.uniform_initialisation import initialise_uniform_
 from hf_attention_zoo.seq2seq.decoding_state import DecodingState, for_outputs
 from hf_attention_zoo.seq2seq.encoder_decoder import EncoderDecoderBody, EncoderStates, TranslationHead, check_rows
+from hf_attention_zoo.seq2seq.stacked_encoder import StackedEncoder
 from hf_attention_zoo.seq2seq.zoo_generation import ZooGenerationMixin
 
 VectorPart = Literal["all", "top"]
@@ -49,8 +48,10 @@ class Seq2SeqLSTMPreTrainedModel(PreTrainedModel):
         initialise_uniform_(module, self.config.initializer_range)
 
 
-class Seq2SeqLSTMEncoder(Seq2SeqLSTMPreTrainedModel):
-    """Reads the source, last word first, into the states of its layers."""
+class Seq2SeqLSTMEncoder(StackedEncoder, Seq2SeqLSTMPreTrainedModel):
+    """Reads the source, last word first, into the states of its layers; see `StackedEncoder`."""
+
+    needs_a_word = True
 
     def __init__(self, config: Seq2SeqLSTMConfig) -> None:
         super().__init__(config)
@@ -58,41 +59,6 @@ class Seq2SeqLSTMEncoder(Seq2SeqLSTMPreTrainedModel):
         self.lstm = build_stack(config)
         self.dropout = nn.Dropout(config.dropout)
         self.post_init()
-
-    @can_return_tuple
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        inputs_embeds: Tensor | None = None,
-        output_hidden_states: bool | None = None,
-        **kwargs: Any,
-    ) -> EncoderStates:
-        """ids (B, S) or embeddings (B, S, E), mask (B, S) -> final states (B, L, H), and top states (B, S, H).
-
-        Raises:
-            ValueError: if a row has no token.
-        """
-        one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
-        embedded = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
-        mask = encoder_mask(attention_mask, embedded)
-        plan = plan_reading(
-            mask,
-            ends_with_symbol(input_ids, mask, self.config.eos_token_id),
-            reverse=self.config.reverse_source,
-            read_end=self.config.source_eos,
-        )
-        check_something_is_read(plan)
-        embedded = self.dropout(embedded)
-        outputs, hidden, cell = self.lstm(take(embedded, plan.order), lengths=plan.lengths)
-        states = put_back(outputs, plan.order)  # (B, S, H), in the order of the sentence
-        return EncoderStates(
-            last_hidden_state=states,
-            hidden_states=(embedded, states) if output_hidden_states else None,
-            final_hidden=hidden,
-            final_cell=cell,
-            read_mask=plan.read,
-        )
 
 
 class Seq2SeqLSTMDecoder(Seq2SeqLSTMPreTrainedModel):
