@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from transformers.pipelines.base import Pipeline
 
+from hf_attention_zoo.tasks.pipelines import register_pipelines
+
 
 class TaskPipeline(Pipeline):
     """transformers' pipeline, which loads nothing that the task does not name.
@@ -22,3 +24,6 @@ class TaskPipeline(Pipeline):
         model: Any
         tokenizer: Any
         processor: Any
+
+
+register_pipelines()  # of a program that imports this before transformers' pipelines; see there

@@ -134,9 +134,8 @@ def cached_features(rows: CaptionRows, model: Any, image_processor: Any, folder:
     digest = hashlib.sha256(json.dumps(image_processor.to_dict(), sort_keys=True, default=str).encode())
     for name, tensor in sorted(model.get_encoder().state_dict().items()):
         digest.update(name.encode() + tensor.detach().float().cpu().numpy().tobytes())
-    for name, source in zip(rows.names, rows.sources, strict=True):
-        content = rows.store.read(source) if rows.store is not None else str(source).encode()
-        digest.update(name.encode() + hashlib.sha256(content).digest())
+    for index, name in enumerate(rows.names):
+        digest.update(name.encode() + hashlib.sha256(rows.picture_bytes(index)).digest())
     path = folder / f"{model.config.image_encoder}-{digest.hexdigest()[:24]}.safetensors"
     if path.is_file():
         try:

@@ -179,17 +179,22 @@ class CaptionRows:
 
     def content(self) -> Iterator[bytes]:
         """What is learnt from: each picture's captions, and its bytes or regions."""
-        for name, listed, source in zip(self.names, self.captions, self.sources, strict=True):
+        cache = None if self.store is None else self.store.regions
+        for index, (name, listed) in enumerate(zip(self.names, self.captions, strict=True)):
             yield json.dumps([name, listed]).encode()
-            if self.store is not None and isinstance(source, str):
-                cache = self.store.regions
-                known = None if cache is None else next((one for one in (name, source) if one in cache), None)
-                if cache is None or known is None:
-                    yield self.store.read(source)
-                else:
-                    yield cache[known].float().numpy().tobytes()
+            named = [one for one in (name, self.sources[index]) if isinstance(one, str)]
+            known = None if cache is None else next((one for one in named if one in cache), None)
+            if cache is None or known is None:
+                yield self.picture_bytes(index)
             else:
-                yield source if isinstance(source, bytes) else str(source).encode()
+                yield cache[known].float().numpy().tobytes()
+
+    def picture_bytes(self, index: int) -> bytes:
+        """A picture's file, or its pixels where it is open already."""
+        source = self.sources[index]
+        if isinstance(source, str):
+            return Path(source).read_bytes() if self.store is None else self.store.read(source)
+        return source if isinstance(source, bytes) else self.picture(index).tobytes()
 
     def pictures(self) -> Iterator[Image.Image]:
         """All pictures, one at a time."""

@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import captioners
 import numpy as np
 import pytest
 import torch
@@ -17,8 +18,9 @@ from torch.utils.data import DataLoader
 
 from hf_attention_zoo.cli.command import main
 from hf_attention_zoo.tasks.captions import rows
+from hf_attention_zoo.tasks.captions.examples import cached_features
 from hf_attention_zoo.tasks.captions.grid_pictures import make_grid_picture, write_grid_pictures
-from hf_attention_zoo.tasks.captions.rows import load_captions
+from hf_attention_zoo.tasks.captions.rows import CaptionRows, PictureFolder, load_captions
 
 
 def folder_of(path: Path, rows: list[dict[str, Any]], *, packed: bool = True, archive: bool = True) -> Path:
@@ -192,3 +194,20 @@ class Pixels(torch.utils.data.Dataset):
 
     def __getitem__(self, index: int) -> int:
         return int(np.asarray(self.found.picture(index)).sum())
+
+
+def test_pictures_are_told_apart_by_what_they_show_however_they_are_given(tmp_path: Path) -> None:
+    """Files beside the data, files anywhere, bytes in the rows, and pictures that are open."""
+    picture = captioners.pictures(1)[0]
+    picture.save(tmp_path / "one.png")
+    file = (tmp_path / "one.png").read_bytes()
+    beside = PictureFolder(tmp_path)
+    kinds = [("one.png", beside), (str(tmp_path / "one.png"), None), (file, beside), (picture, None)]
+    model, processor = captioners.make_captioner()
+    for source, store in kinds:
+        twice = (source, picture.copy() if source is picture else source)
+        given, again = (CaptionRows(["a"], [["red"]], [one], store) for one in twice)
+        assert given.picture_bytes(0) == (picture.tobytes() if source is picture else file)
+        assert list(given.content()) == list(again.content())
+        paths = [cached_features(one, model, processor.image_processor, tmp_path).path for one in (given, again)]
+        assert paths[0] == paths[1]
