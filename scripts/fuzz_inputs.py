@@ -30,8 +30,9 @@ from typing import Any
 
 from fuzz_cases import READERS, Case
 from fuzz_commands import COMMANDS
+from fuzz_symbols import SYMBOLS
 
-MAKERS = {**READERS, **COMMANDS}
+MAKERS = {**READERS, **SYMBOLS, **COMMANDS}
 LIMIT = 60  # seconds of one case
 # What the command has no such form of: its flags are `--name value`.
 PYTHON_ARGUMENT = re.compile(r"(?<![\w.\-'\"/])[a-z][a-z0-9_]*=")
