@@ -93,12 +93,16 @@ def check_column_argument(columns: Mapping[str, str] | None) -> None:
         return
     allowed = {"source", "target", "id"}
     if not isinstance(columns, Mapping) or not {"source", "target"} <= set(columns) <= allowed:
-        raise ValueError(
-            f'columns={columns!r}: expected "source" and "target", and "id" if there is one; {_how_to_name()}'
+        given = ", ".join(map(str, columns)) if isinstance(columns, Mapping) else columns
+        which = said(
+            f'columns={columns!r}: expected "source" and "target", and "id" if there is one',
+            f"a column is named for {given} alone; the two sides are named together",
         )
+        raise ValueError(f"{which}; {_how_to_name()}")
     for side, name in columns.items():
         if not isinstance(name, str) or not name:
-            raise ValueError(f"columns[{side!r}]={name!r}: expected the name of a column")
+            how = said(f"columns[{side!r}]={name!r}", f"--{side}_column {name!r}")
+            raise ValueError(f"{how}: expected the name of a column")
 
 
 def choose_languages(

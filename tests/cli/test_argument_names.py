@@ -57,6 +57,8 @@ RUNS = [
     ("translation", "translation", "--config.dropout 2", None),
     ("translation", "translation", "--max_source_length 1", "--max_source_length"),
     ("translation", "translation", "--max_words 0", "--max_words"),
+    ("translation", "translation", "--target_column target", "--source_column and --target_column"),
+    ("translation", "translation", "--source_column= --target_column=", "--source_column"),
     ("translation", "tables", "", "--train_file"),
     ("translation", "json", "", "--train_file"),
     ("labels", "single.jsonl", "--eval_strategy no", "--problem_type regression"),
