@@ -237,12 +237,27 @@ def korean_lessons() -> str:
     return lesson_table("docs/ko/lessons", ("연도", "강의", "`model_type`", "논문"))
 
 
+def adding_table() -> str:
+    """The adding problem: what share each network gets right, a column for each lag; the middle one of its seeds."""
+    runs = json.loads((ROOT / "scripts" / "comparisons" / "adding.json").read_text(encoding="utf-8"))["runs"]
+    right: dict[str, dict[int, list[float]]] = {}
+    for key, run in runs.items():
+        system, lag, _ = key.split(" | ")
+        right.setdefault(system, {}).setdefault(int(lag), []).append(run["right"])
+    lags = sorted({lag for found in right.values() for lag in found})
+    lines = ["| network | " + " | ".join(f"lag {lag}" for lag in lags) + " |", "|---" * (len(lags) + 1) + "|"]
+    for system, found in right.items():
+        cells = (f"{100 * sorted(found[lag])[len(found[lag]) // 2]:.0f} %" if lag in found else "-" for lag in lags)
+        lines.append(f"| {system} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 # page -> its generated parts, each between <!-- name --> and <!-- end name -->
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"architectures": english_lessons},
     "README.ko.md": {"architectures": korean_lessons},
     "docs/results/checkpoints.md": {"checkpoints": checkpoint_table},
-    "docs/results/comparisons.md": {"pretraining": pretraining_tables},
+    "docs/results/comparisons.md": {"pretraining": pretraining_tables, "adding": adding_table},
     "docs/results/speed.md": {"padding": padding_table, "length": length_table},
 }
 
