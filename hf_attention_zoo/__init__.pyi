@@ -40,6 +40,11 @@ from hf_attention_zoo.models.elmo.modeling_elmo import ELMoForPreTraining as ELM
 from hf_attention_zoo.models.elmo.modeling_elmo import ELMoForSequenceClassification as ELMoForSequenceClassification
 from hf_attention_zoo.models.elmo.modeling_elmo import ELMoForTokenClassification as ELMoForTokenClassification
 from hf_attention_zoo.models.elmo.modeling_elmo import ELMoModel as ELMoModel
+from hf_attention_zoo.models.fasttext.configuration_fasttext import FastTextConfig as FastTextConfig
+from hf_attention_zoo.models.fasttext.modeling_fasttext import (
+    FastTextForSequenceClassification as FastTextForSequenceClassification,
+)
+from hf_attention_zoo.models.fasttext.modeling_fasttext import FastTextModel as FastTextModel
 from hf_attention_zoo.models.gpt2018.configuration_gpt2018 import GPT2018Config as GPT2018Config
 from hf_attention_zoo.models.gpt2018.modeling_gpt2018 import GPT2018ForCausalLM as GPT2018ForCausalLM
 from hf_attention_zoo.models.gpt2018.modeling_gpt2018 import GPT2018ForMultipleChoice as GPT2018ForMultipleChoice
@@ -145,6 +150,9 @@ __all__ = [
     "ElmanForCausalLM",
     "ElmanForSequenceClassification",
     "ElmanModel",
+    "FastTextConfig",
+    "FastTextForSequenceClassification",
+    "FastTextModel",
     "GPT2018Config",
     "GPT2018ForCausalLM",
     "GPT2018ForMultipleChoice",

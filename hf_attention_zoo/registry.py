@@ -284,6 +284,20 @@ ARCHITECTURES: tuple[Architecture, ...] = (
         aligner="hf_attention_zoo.alignment.results.document_attention:align_documents",
     ),
     Architecture(
+        model_type="fasttext",
+        prefix="FastText",
+        title="Bag of Tricks for Efficient Text Classification",
+        year=2016,
+        paper="1607.01759",
+        authors=("Armand Joulin", "Edouard Grave", "Piotr Bojanowski", "Tomas Mikolov"),
+        tasks=("text-classification", "feature-extraction"),
+        models={
+            "AutoModel": "FastTextModel",
+            "AutoModelForSequenceClassification": "FastTextForSequenceClassification",
+        },
+        tokenizer="hf_attention_zoo.tokenization.hashed_ngram_tokenizer:HashedNGramTokenizer",
+    ),
+    Architecture(
         model_type="self_attentive",
         prefix="SelfAttentive",
         title="A Structured Self-attentive Sentence Embedding",

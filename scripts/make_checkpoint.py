@@ -21,8 +21,10 @@ import transformers
 import hf_attention_zoo
 from hf_attention_zoo.alignment.results.sentence_projection import project_sentences
 from hf_attention_zoo.data.samples import get_sample, is_sample
+from hf_attention_zoo.data.text_encoding import joined
 from hf_attention_zoo.folders.saved_model import load_checkpoint, load_reader, saved_auto_class
 from hf_attention_zoo.hub.cards import SENTENCES_FILE, WORDS_FILE, write_card
+from hf_attention_zoo.tasks.labels.rows import load_labelled
 from hf_attention_zoo.tasks.running_text.rows import DocumentSource
 from hf_attention_zoo.tasks.table import task_for
 from hf_attention_zoo.tasks.translation.rows import load_data
@@ -97,7 +99,7 @@ def draw(out: Path, model: Any, reader: Any, example: str, pair: str | None, dat
         (alignment,) = hf_attention_zoo.align(model, reader, [text], **beams)
         alignment.plot(out / "alignment.png")
     elif hasattr(model, "sentence_vectors"):
-        project_sentences(model, reader, drawn_sentences(dataset)).plot(out / SENTENCES_FILE)
+        project_sentences(model, reader, drawn_sentences(dataset, saved_auto_class(out))).plot(out / SENTENCES_FILE)
     elif saved_auto_class(out) == "AutoModelForCausalLM":
         texts = [line for document in DocumentSource(dataset["name"], split="test") for line in document]
         hf_attention_zoo.cluster_words(model, reader, texts).plot(out / WORDS_FILE)
@@ -109,8 +111,11 @@ def evaluation_command(out: Path, chosen: dict[str, str]) -> str:
     return shlex.join(["attention-zoo", "evaluate", out.as_posix(), *flags, "--split", "test"])
 
 
-def drawn_sentences(dataset: dict[str, Any], number: int = 10) -> list[str]:
-    """The first sentences of the test split that have four to seven words."""
+def drawn_sentences(dataset: dict[str, Any], auto_class: str, number: int = 10) -> list[str]:
+    """The first sentences of the test split that have four to seven words; of labelled texts the shortest."""
+    if auto_class == "AutoModelForSequenceClassification":
+        texts = [joined(text) for text in load_labelled(dataset["name"], splits=["test"])[0]["test"]["text"]]
+        return sorted(dict.fromkeys(texts), key=len)[: number // 2]  # longer labels hide each other
     languages = {name: dataset[name] for name in ("source_lang", "target_lang") if dataset.get(name)}
     rows = load_data(dataset["name"], **languages)["test"]["source"]
     return [text for text in dict.fromkeys(rows) if 4 <= len(text.split()) <= 7][:number]

@@ -43,12 +43,15 @@ def _reads_with(name: str) -> Callable[[SavedKind], bool]:
     return lambda kind: kind.row is not None and (kind.row.tokenizer or "").endswith(f":{name}")
 
 
+_averages = _reads_with("HashedNGramTokenizer")
+
+
 # In the order in which they are advised.
 SERVED: dict[str, Served] = {
     "align": Served("models that attend to what they read", _attends),
     "sentence-vectors": Served(
-        "translators whose encoder ends in one vector",
-        lambda kind: _translates(kind) and kind.row is not None and not _attends(kind),
+        "models that make one vector of a text",
+        lambda kind: (_translates(kind) and kind.row is not None and not _attends(kind)) or _averages(kind),
     ),
     "word-weights": Served("hierarchical classifiers", _reads_with("HierarchicalTokenizer")),
     "neighbours": Served("models with a vector for each word in its context", _reads_with("WordCharacterTokenizer")),

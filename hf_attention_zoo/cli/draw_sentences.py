@@ -13,8 +13,8 @@ def build_parser() -> CommandParser:
     parser = CommandParser(
         "sentence-vectors",
         description="Draw sentences as points of a plane: the first two principal components of the vectors that the "
-        "encoder makes of them (Sutskever et al. 2014, figure 2). For models whose encoder ends in one vector: "
-        "rnn_encoder_decoder and seq2seq_lstm; those with attention have none.",
+        "encoder makes of them (Sutskever et al. 2014, figure 2). For models that make one vector of a text: "
+        "rnn_encoder_decoder, seq2seq_lstm and fasttext; those with attention have none.",
     )
     parser.add_argument("folder", help="folder of the model (or Hub id)")
     parser.add_argument("--text", action="append", default=[], help="a sentence; give it several times")

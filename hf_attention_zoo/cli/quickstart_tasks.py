@@ -111,23 +111,11 @@ class QuickTranslation(QuickTask):
 
         model, tokenizer = load_checkpoint(folder)
         if self.row.aligner is None:
-            return self.draw_vectors(model, tokenizer, folder)
+            return draw_vectors(model, tokenizer, self.sources, folder)
         beams = model.generation_config.num_beams or 1
         (alignment,) = align(model, tokenizer, [examples[0].given], num_beams=beams)
         alignment.plot(folder / PICTURE)
         return PICTURE, f"which source words each word of {alignment.target_text!r} looked at"
-
-    def draw_vectors(self, model: Any, tokenizer: Any, folder: Path, count: int = 12) -> tuple[str, str]:
-        """Held-out texts as points, for models that squeeze a text into one vector."""
-        from hf_attention_zoo.alignment.results.sentence_projection import project_sentences
-        from hf_attention_zoo.hub.cards import SENTENCES_FILE
-
-        texts = list(dict.fromkeys(self.sources[i] for i in pick_examples(self.sources, count)))
-        project_sentences(model, tokenizer, texts).plot(folder / SENTENCES_FILE)
-        return (
-            SENTENCES_FILE,
-            f"{len(texts)} held-out texts as points: their vectors in the plane where they differ most",
-        )
 
 
 class QuickLabels(QuickTask):
@@ -141,7 +129,7 @@ class QuickLabels(QuickTask):
 
         splits, info = load_labelled(self.sample.name, splits=["test"])
         test = splits["test"]
-        texts = [joined(text) for text in test["text"]]
+        self.texts = texts = [joined(text) for text in test["text"]]
         found = []
         for i in pick_examples(texts, words=24):
             given: str | dict[str, str] = texts[i]
@@ -161,7 +149,11 @@ class QuickLabels(QuickTask):
         from hf_attention_zoo.alignment.aligning import align
         from hf_attention_zoo.folders.saved_model import load_checkpoint
 
-        (drawn,) = align(*load_checkpoint(folder), [examples[0].given])
+        model, tokenizer = load_checkpoint(folder)
+        if self.row.aligner is None:
+            short = sorted(self.texts, key=len)[:50]  # longer ones would hide each other
+            return draw_vectors(model, tokenizer, short, folder)
+        (drawn,) = align(model, tokenizer, [examples[0].given])
         drawn.plot(folder / PICTURE)
         return PICTURE, "which parts of a held-out text went into the prediction"
 
@@ -218,6 +210,16 @@ def quick_task(sample: Sample, row: Architecture) -> QuickTask:
     if isinstance(sample, TextSample):
         return load_object(RUNNING_TEXT[row.tasks[0]])(sample, row)
     return TASKS[type(sample)](sample, row)
+
+
+def draw_vectors(model: Any, tokenizer: Any, texts: Sequence[str], folder: Path, count: int = 12) -> tuple[str, str]:
+    """Held-out texts as points, for models that squeeze a text into one vector."""
+    from hf_attention_zoo.alignment.results.sentence_projection import project_sentences
+    from hf_attention_zoo.hub.cards import SENTENCES_FILE
+
+    chosen = list(dict.fromkeys(texts[i] for i in pick_examples(texts, count)))
+    project_sentences(model, tokenizer, chosen).plot(folder / SENTENCES_FILE)
+    return SENTENCES_FILE, f"{len(chosen)} held-out texts as points: their vectors in the plane where they differ most"
 
 
 def pick_examples(texts: Sequence[str], count: int = SHOWN, words: int = 6) -> list[int]:

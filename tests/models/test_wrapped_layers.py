@@ -222,7 +222,7 @@ def as_inferred(model: Any) -> dict[str, str]:
         found = accelerate.infer_auto_device_map(model, memory, no_split_module_classes=model._no_split_modules)
         if {*found.values()} == {"cpu", "disk"}:
             return found
-    raise AssertionError("no part of the model is small enough")
+    return in_turn(model)  # nearly all of it is one table
 
 
 def loaded(model: Any, folder: Path, places: dict[str, str]) -> Any:

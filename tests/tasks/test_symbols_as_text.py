@@ -122,8 +122,8 @@ def test_offsets_and_words_of_a_symbol_that_is_text_are_its_own(
     name: str, tokenizers: Callable[[str], list[Any]]
 ) -> None:
     for tokenizer in tokenizers(name):
-        if hasattr(tokenizer, "sentences_of"):
-            continue  # documents have no offsets
+        if hasattr(tokenizer, "sentences_of") or hasattr(tokenizer, "bag"):
+            continue  # documents have no offsets, and bags no ids of unknown words
         reader = symbols_as_text(tokenizer)
         for symbol in symbols_of(tokenizer):
             text = f"a cat {symbol} sat, cat{symbol}sat"

@@ -1,11 +1,13 @@
 """Training of classifiers on labelled texts, documents and pairs of texts."""
 
+import dataclasses
+from collections import Counter
 from typing import Any
 
 from datasets import Dataset
 from transformers import DataCollatorWithPadding
 
-from hf_attention_zoo.data.labels import REGRESSION, LabelInfo, known_names, label_info_of
+from hf_attention_zoo.data.labels import REGRESSION, SINGLE_LABEL, LabelInfo, known_names, label_info_of
 from hf_attention_zoo.data.text_encoding import drop_long_texts, longest_first, raw_texts
 from hf_attention_zoo.folders.saved_model import saved_auto_class, saved_config
 from hf_attention_zoo.metrics.label_scoring import MEASURES
@@ -54,7 +56,9 @@ class LabelTask(TrainingTask):
             needed=needed_splits(data, args),
             **settings,
         )
-        return training_and_validation(splits, self.plan)
+        train, validation = training_and_validation(splits, self.plan)
+        self.rows = train
+        return train, validation
 
     def measures(self, validation: Dataset) -> tuple[str, ...]:
         return MEASURES[self.labels.problem_type]
@@ -63,7 +67,12 @@ class LabelTask(TrainingTask):
         return self.row.train_tokenizer(raw_texts(rows, self.plan.data.tokenizer_samples), **self.plan.tokenizer)
 
     def config_fields(self, tokenizer: Any) -> dict[str, Any]:
-        return {**special_ids(tokenizer, self.row.config_class), **self.labels.config_fields()}
+        fields = {**special_ids(tokenizer, self.row.config_class), **self.labels.config_fields()}
+        known = {field.name for field in dataclasses.fields(self.row.config_class)}
+        if "label_counts" in known and self.labels.problem_type == SINGLE_LABEL:
+            counted = Counter(self.rows["label"])
+            fields["label_counts"] = [counted[label] for label in range(self.labels.num_labels)]
+        return fields
 
     def prepare_tokenizer(self, tokenizer: Any) -> None:
         write_as_task(tokenizer)
