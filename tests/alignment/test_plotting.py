@@ -7,9 +7,13 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
-from hf_attention_zoo import Alignment
+from hf_attention_zoo import Alignment, DocumentAttention
+from hf_attention_zoo.alignment.results.sentence_projection import SentenceProjection
+from hf_attention_zoo.alignment.results.word_weights import LabelShare, WordWeights
 
 
 def an_alignment(rows: int, columns: int) -> Alignment:
@@ -97,3 +101,47 @@ def test_drawing_loads_neither_pyplot_nor_a_window_system(tmp_path: Path) -> Non
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "a.png").is_file()
+
+
+def test_word_weights_of_many_labels_are_the_most_frequent_ones_and_the_rest_as_one() -> None:
+    counts = [7, 1, 30, 2, 9, 4, 11, 3, 5, 8, 12, 6, 1, 2, 10, 13, 14, 15, 16, 17, 18]
+    parts = {f"class {k}": LabelShare([0.5] * n, [0.5] * n, [0.1] * n, [0.1] * n) for k, n in enumerate(counts)}
+    figure = WordWeights("word", {**parts, "never": LabelShare()}, 300).plot()
+    titles = [axes.get_title() for axes in figure.axes]
+    kept = sorted(sorted(range(len(counts)), key=lambda k: -counts[k])[:10])
+    assert titles == [
+        f"all ({sum(counts)})",
+        *(f"class {k} ({counts[k]})" for k in kept),
+        f"11 others ({sum(counts) - sum(counts[k] for k in kept)})",
+    ]
+    few = WordWeights("word", dict(list(parts.items())[:5]), 300).plot()
+    assert len(few.axes) == 6 and few.get_size_inches()[0] < figure.get_size_inches()[0]
+
+
+def test_labels_of_sentences_cover_neither_one_another_nor_the_frame() -> None:
+    generator = np.random.default_rng(3)
+    texts = tuple(f"sentence number {k} says a little more than the last" for k in range(14))
+    points = np.concatenate([generator.normal(size=(8, 2)), 1 + 0.05 * generator.normal(size=(6, 2))])
+    figure = SentenceProjection(texts, points, (0.5, 0.3)).plot()
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    (axes,) = figure.axes
+    boxes = [text.get_window_extent(renderer) for text in axes.texts]
+    frame = axes.get_window_extent(renderer)
+    assert len(boxes) == len(texts)
+    for place, box in enumerate(boxes):
+        assert frame.x0 - 1 <= box.x0 and box.x1 <= frame.x1 + 1 and frame.y0 - 1 <= box.y0 and box.y1 <= frame.y1 + 1
+        for other in boxes[:place]:
+            shared = Bbox.intersection(box, other)
+            assert shared is None or min(shared.width, shared.height) < 2
+
+
+def test_a_document_is_drawn_as_wide_as_it_is() -> None:
+    def drawn(words: int) -> float:
+        weights = np.full(words, 1 / words)
+        return (
+            DocumentAttention((("word",) * words,), (weights,), np.ones(1), {"x": 1.0}, "x")
+            .plot()
+            .get_size_inches()[0]
+        )
+
+    assert drawn(3) < 3 < drawn(12) < drawn(100) <= 9
