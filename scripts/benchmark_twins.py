@@ -27,6 +27,7 @@ from twin_table import TWINS
 
 GAIN = 0.95
 LEAST_SECONDS = 0.02  # a case that is sooner over runs several times a round
+MOST_SECONDS = 2.5  # for all rounds of a case: the longest ones have fewer of them
 WIDTHS = ("paper", "small")
 Row = dict[str, Any]
 
@@ -69,7 +70,8 @@ def measure(twin: Twin, width: str, repeats: int) -> list[Row]:
         cases = {name: case_of(twin, sizes, training, name == "twin") for name in ("formula", "twin")}
         once = processor_rounds({"formula": cases["formula"]}, 1)["formula"][0]
         times = max(1, round(LEAST_SECONDS / once))
-        seconds = processor_rounds({name: repeated(case, times) for name, case in cases.items()}, repeats)
+        rounds = max(1, min(repeats, int(MOST_SECONDS / (2 * once * times)) - 1))
+        seconds = processor_rounds({name: repeated(case, times) for name, case in cases.items()}, rounds)
         each = {name: [total / times for total in totals] for name, totals in seconds.items()}
         _, fast = rows_of(each, "formula", {})
         rows.append(
@@ -81,6 +83,7 @@ def measure(twin: Twin, width: str, repeats: int) -> list[Row]:
                 "twin_ms": round(1e3 * statistics.median(each["twin"]), 2),
                 "ratio": fast["ratio"],
                 "quartiles": fast["quartiles"],
+                "rounds": rounds,
             }
         )
     return rows
