@@ -2,9 +2,10 @@
 
     python scripts/tool_matrix.py [--check]
 
-A cell says `equal` (within 1e-4 of the model alone, on rows of other lengths than the tool saw first), `close` with
-the largest difference for tools that compute in fewer digits, or `refused` with the reason. `differs` is a fault: with
-`--check` nothing is written and the exit status is 1 if there is one, or if the page is not what was measured.
+A cell says `equal` (within 1e-4 of the model alone, on rows of other lengths than the tool saw first), `close` for
+tools that compute in fewer digits, `refused` with the reason where this package raised it, or `fails` with what
+another program raised. `differs` is a fault: with `--check` nothing is written and the exit status is 1 if there is
+one, or if the page is not what was measured. The extras `quantised`, `onnx` and `test` are wanted.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import copy
 import pickle
 import sys
 import tempfile
+import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -27,18 +29,21 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "models")]  # tiny mod
 
 from every_head import EVERY_HEAD, RegisteredHead  # noqa: E402
 
-from hf_attention_zoo import list_architectures  # noqa: E402
+import hf_attention_zoo  # noqa: E402
+from hf_attention_zoo import get_architecture, list_architectures  # noqa: E402
 
 PAGE = ROOT / "docs" / "tools.md"
 TOLERANCE = 1e-4
 FEWER_DIGITS = 0.2  # of the largest value: what eight bits may change in a tiny model
+LEAST_SCALE = 0.1  # smaller logits are what is left of larger numbers
 Batch = dict[str, Tensor]
 INTRODUCTION = """# Every architecture under every tool
 
 Written by `python scripts/tool_matrix.py` from what it measured on a tiny model of each architecture, with rows of
 several lengths; the batch that is compared has other words and other lengths than the one that a graph was made from.
-*equal*: the same logits within 1e-4. *close*: within a fifth of the largest logit, where a tool computes in fewer
-digits. *refused*: an error, given below. Nothing differs silently.
+*equal*: the same logits within 1e-4. *close*: within a fifth of the largest logit (or of 0.1, if all are smaller),
+where a tool computes in fewer digits. *refused*: by this package, in words that are given below. *fails*: an error of
+the tool, given below. Nothing differs silently.
 """
 
 
@@ -88,10 +93,11 @@ def pickling(head: RegisteredHead, model: Any) -> Any:
 
 
 def lora(head: RegisteredHead, model: Any) -> tuple[Any, Any]:
-    """Random adapters of PEFT on all linear layers, merged: compared with the same adapters unmerged."""
+    """Random adapters of PEFT on the layers that `adapter_targets` names, merged: compared with the same unmerged."""
     from peft import LoraConfig, get_peft_model
 
-    adapted = get_peft_model(model, LoraConfig(target_modules="all-linear", r=2, init_lora_weights=False)).eval()
+    targets = [*get_architecture(head.model_type).adapter_targets]
+    adapted = get_peft_model(model, LoraConfig(target_modules=targets, r=2, init_lora_weights=False)).eval()
     unmerged = copy.deepcopy(adapted)
     if torch.allclose(run(unmerged, head.batch()), run(head.model(), head.batch())):
         raise RuntimeError("adapters change nothing")
@@ -101,6 +107,35 @@ def lora(head: RegisteredHead, model: Any) -> tuple[Any, Any]:
 def torch_ao(head: RegisteredHead, model: Any) -> Any:
     """Linear layers in eight bits by `torch.ao.quantization.quantize_dynamic`."""
     return torch.ao.quantization.quantize_dynamic(model, {nn.Linear}, dtype=torch.qint8)
+
+
+def quantised_on_loading(model: Any, config: Any) -> Any:
+    """The model saved, and loaded with a setting of transformers."""
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        return type(model).from_pretrained(folder, quantization_config=config, device_map="cpu").eval()
+
+
+def bitsandbytes(head: RegisteredHead, model: Any) -> Any:
+    """Linear layers in eight bits by `BitsAndBytesConfig(load_in_8bit=True)`."""
+    from transformers import BitsAndBytesConfig
+
+    return quantised_on_loading(model, BitsAndBytesConfig(load_in_8bit=True))
+
+
+def torchao(head: RegisteredHead, model: Any) -> Any:
+    """Weights of linear layers in eight bits by `TorchAoConfig(Int8WeightOnlyConfig())`."""
+    from torchao.quantization import Int8WeightOnlyConfig
+    from transformers import TorchAoConfig
+
+    return quantised_on_loading(model, TorchAoConfig(Int8WeightOnlyConfig()))
+
+
+def quanto(head: RegisteredHead, model: Any) -> Any:
+    """Weights of linear layers in eight bits by `QuantoConfig(weights="int8")`."""
+    from transformers import QuantoConfig
+
+    return quantised_on_loading(model, QuantoConfig(weights="int8"))
 
 
 def bfloat16(head: RegisteredHead, model: Any) -> Any:
@@ -115,18 +150,60 @@ def cpu_offload(head: RegisteredHead, model: Any) -> Any:
     return cpu_offload(model, execution_device=torch.device("cpu"))
 
 
+def disk_offload(head: RegisteredHead, model: Any) -> Any:
+    """Weights fetched for each layer by `accelerate.disk_offload`."""
+    from accelerate import disk_offload
+
+    return disk_offload(model, tempfile.mkdtemp(), execution_device=torch.device("cpu"))
+
+
+def without_labels(model: Any, batch: Batch) -> Batch:
+    """What a graph is made from: no labels, but the decoder's words that are made of them."""
+    given = {name: tensor for name, tensor in batch.items() if name not in (*LABELS, "labels")}
+    if hasattr(model, "prepare_decoder_input_ids_from_labels"):
+        given["decoder_input_ids"] = model.prepare_decoder_input_ids_from_labels(batch["labels"])
+    return given
+
+
+def example(head: RegisteredHead, model: Any) -> Batch:
+    """What a graph of a model is made from; its outputs are to be tensors, so that it gives no cache."""
+    model.config.use_cache = False
+    return without_labels(model, first_and_second(head)[0])
+
+
 def traced(head: RegisteredHead, model: Any) -> Any:
     """`torch.jit.trace` with the first batch."""
-    given = {name: tensor for name, tensor in first_and_second(head)[0].items() if name not in LABELS}
+    given = example(head, model)
     program = torch.jit.trace(model, example_kwarg_inputs=given, strict=False, check_trace=False)
-    return lambda **batch: program(**{name: batch[name] for name in given})
+    return lambda **batch: program(**without_labels(model, batch))
 
 
 def exported(head: RegisteredHead, model: Any) -> Any:
     """`torch.export` with the first batch."""
-    given = {name: tensor for name, tensor in first_and_second(head)[0].items() if name not in LABELS}
+    given = example(head, model)
     program = torch.export.export(model, (), given, strict=False).module()
-    return lambda **batch: program(**{name: batch[name] for name in given})
+    return lambda **batch: program(**without_labels(model, batch))
+
+
+def onnx(head: RegisteredHead, model: Any) -> Any:
+    """`torch.onnx.export` with the first batch, run by ONNX Runtime."""
+    import onnxruntime
+
+    given = example(head, model)
+    with torch.no_grad():
+        place = [name for name, made in model(**given).items() if made is not None].index("logits")
+    program = torch.onnx.export(torch.export.export(model, (), given, strict=False), dynamo=True, verbose=False)
+    with tempfile.TemporaryDirectory() as folder:
+        program.save(Path(folder) / "graph.onnx")
+        session = onnxruntime.InferenceSession(Path(folder) / "graph.onnx")
+
+    def graph(**batch: Tensor) -> dict[str, Tensor]:
+        names = (entry.name for entry in session.get_inputs())  # in the order in which they were given
+        tensors = (tensor.numpy() for tensor in without_labels(model, batch).values())
+        made = session.run(None, dict(zip(names, tensors, strict=True)))
+        return {"logits": torch.from_numpy(made[place])}
+
+    return graph
 
 
 def compiled(head: RegisteredHead, model: Any) -> Any:
@@ -142,12 +219,17 @@ TOOLS: dict[str, Callable[[RegisteredHead, Any], Any]] = {
     "bfloat16": bfloat16,
     "LoRA, merged": lora,
     "torch.ao int8": torch_ao,
+    "bitsandbytes int8": bitsandbytes,
+    "torchao int8": torchao,
+    "quanto int8": quanto,
     "cpu_offload": cpu_offload,
+    "disk_offload": disk_offload,
     "jit.trace": traced,
     "torch.export": exported,
+    "ONNX": onnx,
     "torch.compile": compiled,
 }
-ROUGH = ("bfloat16", "torch.ao int8")
+ROUGH = ("bfloat16", "torch.ao int8", "bitsandbytes int8", "torchao int8", "quanto int8")
 
 
 def cell(head: RegisteredHead, tool: str) -> str:
@@ -162,14 +244,22 @@ def cell(head: RegisteredHead, tool: str) -> str:
         if tool == "bfloat16":
             first, second = (in_bfloat16(batch) for batch in (first, second))
         found = [run(made, first), run(made, second)]
+    except ImportError:
+        raise  # the page is written where all tools are
     except Exception as error:  # whatever is raised is said, and not silent: that is what the page is about
         said = (str(error).strip() or type(error).__name__).splitlines()[0].replace("|", "/")
-        return f"refused: {said}"
+        return f"{'refused' if raised_here(error) else 'fails'}: {said}"
     off = max((a - b).abs().max().item() for a, b in zip(found, wanted, strict=True))
-    scale = max(tensor.abs().max().item() for tensor in wanted)
+    scale = max(LEAST_SCALE, *(tensor.abs().max().item() for tensor in wanted))
     if off <= TOLERANCE:
         return "equal"
     return "close" if tool in ROUGH and off <= FEWER_DIGITS * scale else f"differs by {off:.2g}"
+
+
+def raised_here(error: BaseException) -> bool:
+    """Whether this package raised the error, and no program below it."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return Path(frame.f_code.co_filename).is_relative_to(Path(hf_attention_zoo.__file__).parent)
 
 
 def in_bfloat16(batch: Batch) -> Batch:
@@ -192,13 +282,13 @@ def page(cells: dict[str, dict[str, str]]) -> str:
     for name, row in cells.items():
         shown = []
         for tool, said in row.items():
-            if said.startswith("refused"):
-                reasons.setdefault(f"{tool}: {said.removeprefix('refused: ')}", []).append(f"`{name}`")
+            if said.startswith(("refused", "fails")):
+                reasons.setdefault(f"{tool}, {said}", []).append(f"`{name}`")
             shown.append(said.split(":")[0])
         lines.append(f"| `{name}` | " + " | ".join(shown) + " |")
     lines += ["", "## What each tool is", ""]
     lines += [f"- **{tool}**: {(function.__doc__ or '').strip()}" for tool, function in TOOLS.items()]
-    lines += ["", "## Why something is refused", ""]
+    lines += ["", "## Why something is refused or fails", ""]
     lines += [f"- {', '.join(names)}, {reason}" for reason, names in reasons.items()]
     return "\n".join([*lines, ""])
 

@@ -28,7 +28,7 @@ def inseq_model(model: Any, tokenizer: Any, method: str = "attention") -> Any:
     try:
         from inseq.models.huggingface_model import HuggingfaceEncoderDecoderModel
     except ImportError as error:
-        raise ImportError("attribution by inseq needs it: pip install inseq") from error
+        raise ImportError("attribution by inseq needs it: pip install 'hf_attention_zoo[tools]'") from error
     if method == "attention" and get_architecture(model.config.model_type).aligner is None:
         raise ValueError(f"{model.config.model_type} has no attention; take another method, such as saliency")
 

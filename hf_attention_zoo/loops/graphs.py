@@ -26,14 +26,14 @@ def is_exported() -> bool:
     return bool(asked is not None and asked())
 
 
-def refuse_graph(reason: str) -> None:
+def refuse_graph(reason: str, instead: str = "run this model by PyTorch, as it is or under torch.compile") -> None:
     """Nothing, unless a graph is made.
 
     Raises:
-        GraphError: with the reason.
+        GraphError: with the reason, and what works.
     """
     if is_graph_made():
-        raise GraphError(f"{reason}; run this model by PyTorch, as it is or under torch.compile")
+        raise GraphError(f"{reason}; {instead}")
 
 
 def check_fixed_steps(steps: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hf_attention_zoo.loops.graphs import refuse_graph
 from hf_attention_zoo.losses.token_loss import IGNORED, labels_outside
 
 
@@ -25,7 +26,9 @@ def classification_loss(
 
     Raises:
         ValueError: if there are not as many labels as rows, or an integer label names no row of the output layer.
+        GraphError: in a trace or an export.
     """
+    refuse_graph("which labels count is seen only when they are read, so a graph has no loss", "leave labels out")
     if not len(labels) or labels.shape[0] != logits.shape[0]:
         raise ValueError(f"labels have shape {tuple(labels.shape)} for {logits.shape[0]} texts; give one per text")
     if not labels.is_floating_point() and labels.ndim == 1 and logits.shape[1] > 1:

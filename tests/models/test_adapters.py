@@ -90,6 +90,16 @@ def test_a_tied_output_layer_is_still_there_after_merging_and_saving(model_type:
     assert again.lm_head.weight is again.model.decoder.embed_tokens.weight
 
 
+@pytest.mark.parametrize("model_type", TIED)
+def test_recommended_layers_are_merged_rightly_where_words_are_tied(model_type: str, tmp_path: Path) -> None:
+    """A table and the output layer that is tied to it would each get what the other learnt: the page says so."""
+    (head,) = [one for one in EVERY_HEAD if one.model_type == model_type]
+    targets = [*get_architecture(model_type).adapter_targets]
+    if {"embed_tokens", "lm_head"} & {*targets}:
+        targets = ["encoder.embed_tokens"]
+    check_whole_life(head, targets, tmp_path, tie_word_embeddings=True, **TIED[model_type])
+
+
 @pytest.mark.parametrize("model_type", [name for name in TIED if name != "show_attend_tell"])
 def test_a_config_that_unties_after_the_fact_loses_nothing(model_type: str, tmp_path: Path) -> None:
     (head,) = [one for one in EVERY_HEAD if one.model_type == model_type]

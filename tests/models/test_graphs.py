@@ -27,7 +27,7 @@ from hf_attention_zoo.loops.graphs import GraphError
 Inputs = dict[str, Tensor]
 SOURCES = ("input_ids", "attention_mask", "annotations", "character_ids")
 # Whose graphs, wholes or encoders, follow any number of positions; those of other models hold the steps of a loop.
-OPEN = {"transformer2017", "gpt2018", "bert2018", "show_attend_tell"}
+OPEN = {"fasttext", "transformer2017", "gpt2018", "bert2018", "show_attend_tell"}
 OPEN_TRACES = {*OPEN, "luong", "self_attentive"}
 PACKED = ("han", "elmo")
 EXAMPLE, OTHER, AS_LONG = (5, 5), (7, 2, 4), (5, 2, 4)  # tokens of each row
@@ -177,3 +177,15 @@ def test_an_onnx_graph_follows_other_rows(model_type: str, name: str, tmp_path: 
 def test_what_no_graph_records_runs_under_a_compiler(model_type: str) -> None:
     part, given = parts_of(model_type)["whole"]
     check_same(torch.compile(part, backend="eager"), part, given[OTHER])
+
+
+@pytest.mark.parametrize("model_type", ["self_attentive", "bert2018"])
+def test_a_loss_that_leaves_labels_out_is_no_part_of_a_graph(model_type: str) -> None:
+    (head,) = (
+        one for one in EVERY_HEAD if one.model_type == model_type and one.auto == "AutoModelForSequenceClassification"
+    )
+    model, given = head.model(), head.batch(EXAMPLE)
+    with pytest.raises(GraphError, match="leave labels out"):
+        torch.jit.trace(model, example_kwarg_inputs=given, strict=False, check_trace=False)
+    given.pop("labels")
+    assert torch.jit.trace(model, example_kwarg_inputs=given, strict=False, check_trace=False)
