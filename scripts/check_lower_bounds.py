@@ -43,7 +43,7 @@ TEST_TOOLS = (
     "ruff",
     "import-linter",
     "peft",
-    "seqeval",
+    "seqeval>=1.2",  # pip may else go back to one of the first
 )
 
 
