@@ -138,7 +138,7 @@ def fetch_from_hub(
     except OSError as error:
         raise _unreachable(name, error) from error
     except (ValueError, RuntimeError) as error:
-        how = said("dataset_config", "--dataset_config")
+        how = said("dataset_config=", "--dataset_config")
         hint = "" if dataset_config else f"; if it has several configurations, choose one with {how}"
         raise ValueError(f"data set {name!r} of the Hub cannot be loaded{hint}: {error}") from error
 

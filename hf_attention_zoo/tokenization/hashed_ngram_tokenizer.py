@@ -190,7 +190,8 @@ class HashedNGramTokenizer(OwnBackend):
             symbols: whether `</s>` and the like are what they stand for, and not words that the vocabulary lacks.
         """
         if word in self.own_tokens.values():
-            return [self.convert_tokens_to_ids(word)] if symbols else []
+            ids: Any = self.convert_tokens_to_ids([word]) if symbols else []
+            return list(ids)
         row = self._tokenizer.token_to_id(word)
         own = [] if row is None else [row]
         if not self.max_char_ngram:
@@ -239,6 +240,7 @@ class HashedNGramTokenizer(OwnBackend):
         self,
         text: Any,
         text_pair: Any = None,
+        *args: Any,
         add_special_tokens: bool = True,
         padding_strategy: PaddingStrategy = PaddingStrategy.DO_NOT_PAD,
         truncation_strategy: TruncationStrategy = TruncationStrategy.DO_NOT_TRUNCATE,
@@ -332,10 +334,10 @@ class HashedNGramTokenizer(OwnBackend):
         skipped = set(self.all_special_ids) if skip_special_tokens else set()
         return [self.convert_ids_to_tokens(int(one)) for one in ids if int(one) not in skipped]
 
-    def _decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> str:
+    def _decode(self, token_ids: int | list[int], *args: Any, **kwargs: Any) -> str:
         """The words with a space between them; buckets say nothing that can be read."""
         ids = [token_ids] if isinstance(token_ids, int) else list(token_ids)
-        return super()._decode([one for one in ids if one < self.num_words], skip_special_tokens, **kwargs)
+        return super()._decode([one for one in ids if one < self.num_words], *args, **kwargs)
 
     def surface(self, text: str, **kwargs: Any) -> list[WrittenFeature]:
         """What stands behind the ids of `tok(text)`, for tables: words and n-grams as they are written.

@@ -25,6 +25,7 @@ from transformers.utils import can_return_tuple
 
 from hf_attention_zoo.losses.classification_loss import classification_loss
 from hf_attention_zoo.models.fasttext.configuration_fasttext import FastTextConfig
+from hf_attention_zoo.parts.config_checks import number_of_labels
 from hf_attention_zoo.parts.huffman_tree import HierarchicalSoftmax
 from hf_attention_zoo.parts.text_inputs import check_same_shape, text_shape, wanted_outputs
 from hf_attention_zoo.parts.token_table import token_table
@@ -114,7 +115,7 @@ class FastTextForSequenceClassification(FastTextPreTrainedModel):
         self.num_labels = config.num_labels
         self.model = FastTextModel(config)
         self.classifier = (
-            nn.Linear(config.embedding_size, config.num_labels, bias=False)  # B
+            nn.Linear(config.embedding_size, number_of_labels(config), bias=False)  # B
             if config.output == "softmax"
             else HierarchicalSoftmax(config.embedding_size, label_tree_counts(config))
         )
@@ -160,14 +161,13 @@ def label_tree_counts(config: FastTextConfig) -> list[int]:
     Raises:
         ValueError: another number of counts than of labels, or labels that no tree chooses one of.
     """
-    if config.num_labels < 2 or config.problem_type in ("regression", "multi_label_classification"):
+    number = number_of_labels(config)
+    if number < 2 or config.problem_type in ("regression", "multi_label_classification"):
         raise ValueError(
-            f"output='hierarchical_softmax' chooses one of two or more labels, but num_labels is {config.num_labels} "
+            f"output='hierarchical_softmax' chooses one of two or more labels, but num_labels is {number} "
             f"and problem_type {config.problem_type!r}; use output='softmax'"
         )
-    counts = [1] * config.num_labels if config.label_counts is None else config.label_counts
-    if len(counts) != config.num_labels:
-        raise ValueError(
-            f"label_counts has {len(counts)} numbers for {config.num_labels} labels; give one for each, or None"
-        )
+    counts = [1] * number if config.label_counts is None else config.label_counts
+    if len(counts) != number:
+        raise ValueError(f"label_counts has {len(counts)} numbers for {number} labels; give one for each, or None")
     return counts
