@@ -81,9 +81,8 @@ class BeamSearch:
     def __init__(self, steps: DecodingSteps, rules: SearchRules, config: GenerationConfig) -> None:
         self.steps, self.rules, self.config = steps, rules, config
         self.beams = config.num_beams
-        self.width = (
-            max(2, 1 + (0 if config._eos_token_tensor is None else len(config._eos_token_tensor))) * self.beams
-        )
+        ends = 0 if config._eos_token_tensor is None else len(config._eos_token_tensor)
+        self.width = max(2, 1 + ends) * self.beams  # so many that K go on, whichever end
         self.length = rules.prompt
         self.keeps = bool(config.return_dict_in_generate)  # rows that are given out must stay
         self.all_scores: list[Tensor] = []
@@ -120,18 +119,17 @@ class BeamSearch:
             left = int(still_open.sum())
             if left == 0 or self.length >= self.rules.max_length:
                 break
-            rows = torch.arange(len(scores), device=device)[:, None] * beams + running[1]
+            new_words, new_parents = running
+            rows = torch.arange(len(scores), device=device)[:, None] * beams + new_parents
+            steps.cache.move_hypotheses(rows.flatten())
             if left < len(scores) and not self.keeps:
-                staying = still_open.nonzero()[:, 0]
                 best_of_all, codes_of_all = self.of_all(best, codes, best_of_all, codes_of_all)
-                scores, best, codes, still_open = (part[staying] for part in (scores, best, codes, still_open))
-                words_in = running[0][staying]
-                steps.cache.move_hypotheses(rows.flatten())
+                staying = still_open.nonzero()[:, 0]
                 steps.keep_sources(staying)
-            else:
-                words_in = running[0]
-                steps.cache.move_hypotheses(rows.flatten())
-            output = steps.next(words_in.flatten())
+                scores, best, codes, still_open, new_words = (
+                    part[staying] for part in (scores, best, codes, still_open, new_words)
+                )
+            output = steps.next(new_words.flatten())
         best, codes = self.of_all(best, codes, best_of_all, codes_of_all)
         return self.result(input_ids, trace, best, codes)
 
@@ -173,20 +171,19 @@ class BeamSearch:
         self, input_ids: Tensor, trace: Trace, best: Tensor, codes: Tensor
     ) -> GenerateBeamEncoderDecoderOutput | Tensor:
         """Scores and codes (B, K) of the ended hypotheses, the best first -> what `generate` returns."""
-        config, prompt = self.config, self.rules.prompt
+        config = self.config
         returned = config.num_return_sequences
         words, rows = trace.read(codes[:, :returned])
         longest = max(len(each) for each in words)
-        fill = (
-            (config._pad_token_tensor or config._eos_token_tensor[0]) if config._eos_token_tensor is not None else -1
-        )
+        pad, ends = config._pad_token_tensor, config._eos_token_tensor
+        fill = -1 if ends is None else pad or ends[0]
         prompts = input_ids[:: self.beams].repeat_interleave(returned, 0)
         written = torch.full((len(words), longest), int(fill), dtype=torch.long)
         beam_rows = torch.full((len(words), longest), -1, dtype=torch.int32)
         for index, (some_words, some_rows) in enumerate(zip(words, rows, strict=True)):
             written[index, : len(some_words)] = torch.tensor(some_words)
             beam_rows[index, : len(some_rows)] = torch.tensor(some_rows, dtype=torch.int32)
-        sequences = torch.cat([prompts, written.to(input_ids.device)], 1)[:, : prompt + longest]
+        sequences = torch.cat([prompts, written.to(input_ids.device)], 1)
         if not config.return_dict_in_generate:
             return sequences
         made: dict[str, Any] = {**self.steps.given_out(), "sequences": sequences}

@@ -25,6 +25,7 @@ class DecodingSteps:
         arguments: keywords for the model, as `generate` has made them.
 
     Attributes:
+        number: B sources at first.
         sources: (C,) numbers of the sources that are still here, None while all are.
         cache: the decoder's state.
         outputs: what the decoder gave out at each step besides logits, where the settings ask for it.
@@ -32,8 +33,7 @@ class DecodingSteps:
 
     def __init__(self, model: Any, input_ids: Tensor, config: GenerationConfig, arguments: dict[str, Any]) -> None:
         self.model, self.arguments, self.config = model, arguments, config
-        self.copies = arguments.get("hypotheses_per_source") or 1
-        self.number = input_ids.shape[0] // self.copies
+        self.number = input_ids.shape[0] // (arguments.get("hypotheses_per_source") or 1)
         self.sources: Tensor | None = None
         self.outputs: dict[str, tuple[Any, ...]] = {}
         if config.return_dict_in_generate and config.output_attentions:
@@ -44,11 +44,6 @@ class DecodingSteps:
         self.cache = self._first.cache
         names = (*STEP_ARGUMENTS, *STEP_FLAGS)
         self._arguments = {name: arguments[name] for name in names if arguments.get(name) is not None}
-
-    @property
-    def can_go_on(self) -> bool:
-        """Whether the cache is one whose rows can be moved and taken out; false before a cache of a fixed shape."""
-        return bool(getattr(self.cache, "can_keep_sources", False))
 
     @property
     def first(self) -> Any:

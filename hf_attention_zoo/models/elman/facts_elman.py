@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hf_attention_zoo.parts.recurrent_recipes import LABEL_TRAINING, SMALL_LABEL_TRAINING
+
 BIBTEX = """@article{elman1990finding,
   title   = {Finding Structure in Time},
   author  = {Jeffrey L. Elman},
@@ -43,20 +45,6 @@ REPORTED_RESULTS: list[dict[str, Any]] = [
     },
 ]
 
-_TRAINING: dict[str, Any] = {
-    "learning_rate": 2e-3,
-    "lr_scheduler_type": "linear",
-    "warmup_steps": 0.05,
-    "weight_decay": 0.0,
-    "max_grad_norm": 1.0,
-    "per_device_train_batch_size": 32,
-    "per_device_eval_batch_size": 64,
-    "num_train_epochs": 10,
-    "save_strategy": "epoch",
-    "save_total_limit": 1,
-    "logging_steps": 50,
-}
-
 SMALL_CONFIG: dict[str, Any] = {"embedding_size": 128, "hidden_size": 128, "initializer_range": 0.1}
 
 RECIPES: dict[str, dict[str, Any]] = {
@@ -65,18 +53,12 @@ RECIPES: dict[str, dict[str, Any]] = {
         "one step would not reach past the last word",
         "config": {"truncation": None},
         "tokenizer": {"vocab_size": 31, "lowercase": True},
-        "training": {**_TRAINING, "learning_rate": 1e-3},
+        "training": {**LABEL_TRAINING, "learning_rate": 1e-3},
     },
     "small": {
         "description": "for one machine: vectors and hidden units of 128, back-propagation through time",
         "config": {**SMALL_CONFIG, "truncation": None, "activation": "tanh", "dropout": 0.3},
         "tokenizer": {"vocab_size": 12_000, "lowercase": True},
-        "training": {
-            **_TRAINING,
-            "train_sampling_strategy": "group_by_length",
-            "eval_strategy": "epoch",
-            "load_best_model_at_end": True,
-            "metric_for_best_model": "accuracy",
-        },
+        "training": SMALL_LABEL_TRAINING,
     },
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hf_attention_zoo.parts.recurrent_recipes import LABEL_TRAINING, SMALL_LABEL_TRAINING
+
 BIBTEX = """@article{hochreiter1997long,
   title   = {Long Short-Term Memory},
   author  = {Sepp Hochreiter and J{\\"u}rgen Schmidhuber},
@@ -50,20 +52,6 @@ REPORTED_RESULTS: list[dict[str, Any]] = [
     _reber("recurrent cascade-correlation", 50.0),
 ]
 
-_TRAINING: dict[str, Any] = {
-    "learning_rate": 4e-3,
-    "lr_scheduler_type": "linear",
-    "warmup_steps": 0.05,
-    "weight_decay": 0.0,
-    "max_grad_norm": 1.0,
-    "per_device_train_batch_size": 32,
-    "per_device_eval_batch_size": 64,
-    "num_train_epochs": 10,
-    "save_strategy": "epoch",
-    "save_total_limit": 1,
-    "logging_steps": 50,
-}
-
 SMALL_CONFIG: dict[str, Any] = {
     "embedding_size": 128,
     "hidden_size": 128,
@@ -79,19 +67,12 @@ RECIPES: dict[str, dict[str, Any]] = {
         "description": "the sizes and the truncated gradients of Experiment 1, with labels",
         "config": {},
         "tokenizer": {"vocab_size": 7, "lowercase": True},
-        "training": {**_TRAINING, "learning_rate": 0.1, "optim": "sgd", "per_device_train_batch_size": 1},
+        "training": {**LABEL_TRAINING, "learning_rate": 0.1, "optim": "sgd", "per_device_train_batch_size": 1},
     },
     "small": {
         "description": "for one machine: one layer of 128 cells with forget gates, the whole gradient",
         "config": {**SMALL_CONFIG, "dropout": 0.3},
         "tokenizer": {"vocab_size": 12_000, "lowercase": True},
-        "training": {
-            **_TRAINING,
-            "learning_rate": 2e-3,
-            "train_sampling_strategy": "group_by_length",
-            "eval_strategy": "epoch",
-            "load_best_model_at_end": True,
-            "metric_for_best_model": "accuracy",
-        },
+        "training": SMALL_LABEL_TRAINING,
     },
 }
