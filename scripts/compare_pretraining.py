@@ -17,14 +17,15 @@ what it calls gains are differences of two systems, seed by seed.
 `--only WORD` takes the bodies, tasks and systems whose name has the word, or the one of just that name. Texts and
 tasks that do not come with the package are named with --data and passed over without. `fine_tuning_config` changes
 the config of bodies for the tasks.
-The script makes a folder for the tags from a treebank with a test split alone: `tags FILE LANGUAGE FOLDER`, documents
-kept together.
+The script makes a folder for the tags from a treebank with a test split alone, documents kept together:
+`tags en_pud-ud-test.conllu FOLDER` (github.com/UniversalDependencies/UD_English-PUD).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import shlex
 import sys
 from collections.abc import Iterable
@@ -334,29 +335,39 @@ def scaled(rows: list[dict[str, str]], field: str = "value") -> str:
     return mean_and_spread(percent, field)
 
 
-def make_tags(file: Path, language: str, folder: Path) -> None:
-    """Split a treebank of one split into train, validation and test (8:1:1), sentences of a document together."""
+def make_tags(file: Path, folder: Path) -> None:
+    """Split a treebank of one split into train, validation and test (8:1:1), sentences of a document together.
+
+    Documents are taken in the order of their names, whatever their order in the file.
+
+    Raises:
+        SystemExit: the file does not name its sentences as Parallel Universal Dependencies do, `n01001011`.
+    """
+    names = re.findall(r"^# sent_id = (\S+)[0-9]{3}$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = [row for _, row in read_file_rows(file)]
+    if len(names) != len(rows):
+        raise SystemExit(
+            f"{file} has {len(rows)} sentences, and {len(names)} lines such as `# sent_id = n01001011` (the document, "
+            "then three digits); give a .conllu file that names each sentence so"
+        )
     documents: dict[str, list[dict[str, Any]]] = {}
-    for place, row in read_file_rows(file):
-        if language not in row["tokens"]:
-            raise SystemExit(f"{place} has no language {language}; it has {', '.join(row['tokens'])}")
-        name = str(row["id"])[:-3]  # the last three digits number the sentence
-        documents.setdefault(name, []).append({"words": row["tokens"][language], "tags": row["upos"][language]})
+    for name, row in zip(names, rows, strict=True):
+        documents.setdefault(name, []).append({"words": row["tokens"], "tags": row["upos"]})
     folder.mkdir(parents=True, exist_ok=True)
     parts: dict[str, list[dict[str, Any]]] = {"train": [], "validation": [], "test": []}
-    for number, rows in enumerate(documents.values()):
-        parts[{8: "validation", 9: "test"}.get(number % 10, "train")] += rows
-    for split, rows in parts.items():
-        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    for number, name in enumerate(sorted(documents)):
+        parts[{8: "validation", 9: "test"}.get(number % 10, "train")] += documents[name]
+    for split, sentences in parts.items():
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in sentences)
         (folder / f"{split}.jsonl").write_text(lines, encoding="utf-8")
-        print(f"{split}: {len(rows)} sentences")
+        print(f"{split}: {len(sentences)} sentences")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line. Returns the exit code."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if arguments[:1] == ["tags"]:
-        make_tags(Path(arguments[1]), arguments[2], Path(arguments[3]))
+        make_tags(Path(arguments[1]), Path(arguments[2]))
         return 0
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=("pretrain", "run", "table"))

@@ -1,10 +1,13 @@
-"""Scores class by class, as a table for a person to read."""
+"""Scores class by class, as a table for a person to read: in a terminal, and in a model card."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from hf_attention_zoo.folders.card_text import table
+from hf_attention_zoo.folders.task_card import TaskCard
 
 MOST_CLASSES = 40
 _HEADER = ("precision", "recall", "F1", "support")
@@ -17,7 +20,8 @@ def class_lines(classes: Sequence[Mapping[str, Any]], kind: str = "class") -> li
         classes: entries as `ClassScore.as_dict` makes them, in the order of the model's labels.
         kind: what one of them is called.
 
-    Of more than `MOST_CLASSES` the most frequent are shown, and a line says how many are not.
+    Of more than `MOST_CLASSES` the most frequent are shown, and a line says how many are not. A dash stands for what
+    would be divided by nothing: the precision of a class that was never predicted, the recall of one that no row has.
     """
     if not classes:
         return []
@@ -26,11 +30,53 @@ def class_lines(classes: Sequence[Mapping[str, Any]], kind: str = "class") -> li
     width = max(_columns(kind), *(_columns(str(row["name"])) for row in rows))
     lines = ["  " + _padded(kind, width) + "".join(f"  {name:>9}" for name in _HEADER)]
     for row in rows:
-        scores = "".join(f"  {row[name]:9.3f}" for name in ("precision", "recall", "f1"))
+        scores = "".join(f"  {'-' if value is None else f'{value:.3f}':>9}" for value in _scores(row))
         lines.append(f"  {_padded(str(row['name']), width)}{scores}  {row['texts']:9,}")
     if len(rows) < len(classes):
         lines.append(f"  and {len(classes) - len(rows):,} less frequent ones, which the metrics file has")
     return lines
+
+
+def class_section(
+    heading: str, kind: str = "class", rows: str = "texts", entry: str = "classes"
+) -> Callable[[Mapping[str, Any], TaskCard], str]:
+    """A section of a card: precision, recall and F1 of each class, and what it was most often taken for.
+
+    Args:
+        heading: of the section.
+        kind: what one of them is called.
+        rows: what is counted.
+        entry: of the metrics; `confusion` belongs to `classes`.
+    """
+
+    def section(metrics: Mapping[str, Any], card: TaskCard) -> str:
+        classes = metrics.get(entry) or []
+        if not classes:
+            return ""
+        confusion = metrics.get("confusion") if entry == "classes" else None
+        cells = []
+        for index, one in enumerate(classes):
+            scores = ("-" if value is None else f"{100 * value:.1f} %" for value in _scores(one))
+            row = [one["name"], f"{one['texts']:,}", *scores]
+            if confusion:
+                others = ((count, other) for other, count in enumerate(confusion[index]) if count and other != index)
+                wrong = sorted(others, reverse=True)[:2]
+                row.append(", ".join(f"{classes[other]['name']} ({count})" for count, other in wrong) or "-")
+            cells.append(row)
+        head = [kind, rows, "precision", "recall", "F1", *(["most often taken for"] if confusion else [])]
+        return f"## {heading}\n\n" + table(head, cells)
+
+    return section
+
+
+def _scores(row: Mapping[str, Any]) -> tuple[float | None, float | None, float | None]:
+    """Precision, recall and F1; None where nothing was predicted, or nothing is there."""
+    predicted, there = row["predicted"], row["texts"]
+    return (
+        row["precision"] if predicted else None,
+        row["recall"] if there else None,
+        row["f1"] if predicted or there else None,
+    )
 
 
 def _columns(text: str) -> int:

@@ -13,7 +13,9 @@ from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 NO_TRAINING_ROWS = "no baselines: they learn from a training split, and the data have none"
 
 
-def missing_baselines(wanted: bool, split: str, training: bool, *others: str) -> dict[str, list[str]]:
+def missing_baselines(
+    wanted: bool, split: str, training: bool, *others: str, without: str = NO_TRAINING_ROWS
+) -> dict[str, list[str]]:
     """The entry `left_out` of the metrics: why baselines that were wanted are missing; nothing if none is.
 
     Args:
@@ -21,8 +23,9 @@ def missing_baselines(wanted: bool, split: str, training: bool, *others: str) ->
         split: that is scored; over the training split nothing is learnt from it.
         training: whether there are rows to learn from.
         others: what else is missing where there are, a sentence each.
+        without: what is said where there are none.
     """
-    reasons = [] if not wanted or split == "train" else list(others) if training else [NO_TRAINING_ROWS]
+    reasons = [] if not wanted or split == "train" else list(others) if training else [without]
     return {"left_out": reasons} if reasons else {}
 
 

@@ -15,7 +15,7 @@ from training_runs import check_two_processes, losses, train
 from transformers import AutoConfig, AutoModel, AutoTokenizer, pipeline
 
 from hf_attention_zoo.registry import get_architecture
-from hf_attention_zoo.tasks.choices.evaluation import evaluate_chooser
+from hf_attention_zoo.tasks.choices.evaluation import NO_USUAL_PLACE, evaluate_chooser
 from hf_attention_zoo.tasks.labels.evaluation import evaluate_classifier
 from hf_attention_zoo.tasks.questions import evaluation as question_evaluation
 from hf_attention_zoo.tasks.questions.evaluation import evaluate_answerer, summary
@@ -213,13 +213,23 @@ def test_that_there_is_no_answer_is_learnt_by_a_threshold_of_the_validation_spli
 
 # The loss before training is log 3, and GPT's half of that of its words more: 3.1.
 @pytest.mark.parametrize(("model", "least"), [("bert2018", 0.3), ("gpt2018", 1.5)])
-def test_choices_are_learnt_and_scored(task_run: Arguments, tmp_path: Path, model: str, least: float) -> None:
+def test_choices_are_learnt_and_scored(
+    task_run: Arguments, task_folders: Path, tmp_path: Path, model: str, least: float
+) -> None:
     result = train(task_run("choices", "--task", "multiple-choice", "--logging_steps", "8", model=model))
     assert losses(result)[-1] < least and result.metrics["eval_accuracy"] > 0.8
     metrics = evaluate_chooser(tmp_path / "run")
     assert metrics["baselines"]["chance"]["accuracy"] == pytest.approx(1 / 3, abs=1e-4)
     assert {"chance", "shared_words", "majority"} == set(metrics["baselines"])
     assert metrics["baselines"]["shared_words"]["accuracy"] == 1.0 and metrics["results"]["accuracy"] > 0.8
+    places = metrics["classes"]
+    assert [one["name"] for one in places] == ["0", "1", "2"]
+    assert sum(one["texts"] for one in places) == metrics["dataset"]["rows"] == sum(map(sum, metrics["confusion"]))
+    assert "place of the right choice" in task_for(tmp_path / "run").summary(metrics)
+    (tmp_path / "held").mkdir()
+    (tmp_path / "held" / "test.jsonl").symlink_to(task_folders / "choices" / "test.jsonl")
+    alone = evaluate_chooser(tmp_path / "run", dataset=str(tmp_path / "held"))
+    assert "majority" not in alone["baselines"] and alone["left_out"] == [NO_USUAL_PLACE]
 
 
 @pytest.mark.filterwarnings("ignore:.*left out, its rows have no labels")

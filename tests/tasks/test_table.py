@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,17 +34,34 @@ def test_a_row_names_what_its_folder_has(task: Task) -> None:
         assert set(task.auto_classes) >= {task.load("training", task.training).auto_class}
 
 
+def class_cells(one: dict[str, Any]) -> list[str]:
+    """Precision, recall and F1 as they are shown: a dash for what would be divided by nothing."""
+    counted = {"precision": one["predicted"], "recall": one["texts"], "f1": one["predicted"] + one["texts"]}
+    return [f"{one[name]:.3f}" if count else "-" for name, count in counted.items()]
+
+
 @pytest.mark.parametrize("file", CARDS, ids=lambda file: file.parent.name)
 def test_a_summary_shows_classes_baselines_and_what_is_missing(file: Path) -> None:
     metrics, task = json.loads(file.read_text(encoding="utf-8")), task_for(file.parent)
     printed = task.summary({**metrics, "left_out": ["no baselines: this one"]})
-    assert "no baselines: this one" in printed or task.folder in ("translation", "questions", "choices")
+    assert "no baselines: this one" in printed or task.folder in ("translation", "questions")
     lines = printed.splitlines()
     for one in metrics.get("classes", []):
-        wanted = [f"{one[name]:.3f}" for name in ("precision", "recall", "f1")] + [f"{one['texts']:,}"]
-        assert any(line.split()[-4:] == wanted and line.strip().startswith(one["name"]) for line in lines), one
+        wanted = [one["name"], *class_cells(one), f"{one['texts']:,}"]
+        assert any(line.split()[-4:] == wanted[1:] and line.strip().startswith(one["name"]) for line in lines), one
     for scores in metrics["baselines"].values():
         assert any(f"{value:.{digits}f}" in printed for value in scores.values() for digits in (2, 3))
+
+
+@pytest.mark.parametrize("file", CARDS, ids=lambda file: file.parent.name)
+def test_what_has_classes_is_scored_class_by_class_in_its_file_and_card(file: Path) -> None:
+    metrics, task = json.loads(file.read_text(encoding="utf-8")), task_for(file.parent)
+    wanted = {name for name in ("labels", "tags", "choices") if name == task.folder}
+    assert bool(metrics.get("classes")) == bool(wanted)
+    card = (file.parent / "README.md").read_text(encoding="utf-8")
+    for one in metrics.get("classes", []):
+        cells = [cell if cell == "-" else f"{100 * float(cell):.1f} %" for cell in class_cells(one)]
+        assert any(line.startswith(f"| {one['name']} | {one['texts']:,} | ") for line in card.splitlines()), cells
 
 
 def test_a_table_of_classes_is_aligned_and_not_endless() -> None:
@@ -54,3 +72,6 @@ def test_a_table_of_classes_is_aligned_and_not_endless() -> None:
     many = class_lines([{"name": f"c{n}", "texts": n, **scores} for n in range(MOST_CLASSES + 3)], "tag")
     assert len(many) == MOST_CLASSES + 2 and "and 3 less frequent" in many[-1] and many[1].split()[0] == "c3"
     assert class_lines([]) == []
+    unseen = {"name": "X", "precision": 0.0, "recall": 0.0, "f1": 0.0, "texts": 0, "predicted": 0}
+    assert class_lines([unseen])[1].split() == ["X", "-", "-", "-", "0"]
+    assert class_lines([{**unseen, "predicted": 3}])[1].split() == ["X", "0.000", "-", "0.000", "0"]

@@ -1,5 +1,6 @@
 """Cards of models that choose."""
 
+from hf_attention_zoo.evaluation.class_table import class_section
 from hf_attention_zoo.folders.card_text import Metric
 from hf_attention_zoo.folders.task_card import TaskCard, Wording
 
@@ -13,5 +14,7 @@ CARD = TaskCard(
     baselines={
         "chance": "chance",
         "shared_words": "the choice that shares the most words with the context",
+        "majority": "the place that is right most often",
     },
+    sections=(class_section("By the place of the right choice", "place", "rows"),),
 )

@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 import torch
 
-from hf_attention_zoo.evaluation.evaluation_command import (
-    base_metrics,
-    run_command,
-)
+from hf_attention_zoo.evaluation.class_table import class_lines
+from hf_attention_zoo.evaluation.evaluation_command import base_metrics, missing_baselines, run_command
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics, write_predictions
 from hf_attention_zoo.folders.saved_model import load_checkpoint
 from hf_attention_zoo.metrics.answer_scoring import normal_answer
+from hf_attention_zoo.metrics.label_scoring import class_scores, confusion_matrix
 from hf_attention_zoo.tasks.choices.evaluation_flags import build_parser
 from hf_attention_zoo.tasks.choices.examples import ChoiceCollator, encode_choices
 from hf_attention_zoo.tasks.choices.rows import load_choices
 from hf_attention_zoo.training.scored_data import chosen_data
+
+NO_USUAL_PLACE = "the most frequent place is left out: it is learnt from a training split, and the data have none"
 
 
 @torch.no_grad()
@@ -67,7 +68,7 @@ def evaluate_chooser(
         dataset, split, ...: as for `load_choices`; without a dataset those of the training are taken.
         max_samples: score only the first rows.
         baselines: score chance, the ending that shares the most words with the context and, where there is a training
-            split, the place that is right most often in it, too.
+            split, the place that is right most often in it, too; else `left_out` says why it is missing.
         output: file to write, by default metrics.json in the folder.
         predictions: file for the answers, a JSON line each.
 
@@ -100,13 +101,18 @@ def evaluate_chooser(
         "multiple-choice", model, chosen.name, split, len(rows), time.monotonic() - started, command
     )
     metrics["results"]["accuracy"] = round(choice_scores(logits, labels)["accuracy"], 4)
+    places = [str(place) for place in range(len(choices[0]))]
+    confusion = confusion_matrix(labels, logits.argmax(1), len(places))
+    metrics["classes"] = [score.as_dict() for score in class_scores(confusion, places)]
+    metrics["confusion"] = confusion.tolist()
     if baselines:
-        metrics["baselines"]["chance"] = {"accuracy": round(1 / len(choices[0]), 4)}
+        metrics["baselines"]["chance"] = {"accuracy": round(1 / len(places), 4)}
         shared = choice_scores(shared_words(contexts, choices), labels)
         metrics["baselines"]["shared_words"] = {"accuracy": round(shared["accuracy"], 4)}
         if split != "train" and "train" in splits:
             place, _ = Counter(splits["train"]["label"]).most_common(1)[0]
             metrics["baselines"]["majority"] = {"accuracy": round(labels.count(place) / max(1, len(labels)), 4)}
+    metrics |= missing_baselines(baselines, split, "train" in splits, without=NO_USUAL_PLACE)
     write_metrics(metrics, folder, output)
     entries = (
         {**row, "predicted": int(scores.argmax()), "logits": [round(float(s), 4) for s in scores]}
@@ -132,10 +138,13 @@ def summary(metrics: dict[str, Any]) -> str:
     data, simple = metrics["dataset"], metrics["baselines"]
     said = {"shared_words": "most shared words", "majority": "most frequent place"}
     beside = "".join(f"   {said.get(name, name)} {scores['accuracy']:.3f}" for name, scores in simple.items())
-    return (
-        f"{data['name']}, {data['split']} split, {data['rows']:,} contexts\n"
-        f"  accuracy  {metrics['results']['accuracy']:6.3f}{beside}"
-    )
+    lines = [
+        f"{data['name']}, {data['split']} split, {data['rows']:,} contexts",
+        f"  accuracy  {metrics['results']['accuracy']:6.3f}{beside}",
+        *(f"  {reason}" for reason in metrics.get("left_out", [])),
+        *class_lines(metrics.get("classes", []), "place of the right choice"),
+    ]
+    return "\n".join(lines)
 
 
 def main(argv: Sequence[str], program: str = "attention-zoo evaluate") -> int:

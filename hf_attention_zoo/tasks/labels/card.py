@@ -1,28 +1,8 @@
 """Cards of classifiers."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from hf_attention_zoo.folders.card_text import Metric, table
+from hf_attention_zoo.evaluation.class_table import class_section
+from hf_attention_zoo.folders.card_text import Metric
 from hf_attention_zoo.folders.task_card import TaskCard, Wording
-
-
-def results_by_class(metrics: Mapping[str, Any], card: TaskCard) -> str:
-    """Precision, recall and F1 of each class, and what it was most often taken for."""
-    classes = metrics.get("classes") or []
-    if not classes:
-        return ""
-    confusion = metrics.get("confusion")
-    rows = []
-    for index, one in enumerate(classes):
-        row = [one["name"], f"{one['texts']:,}", *(f"{100 * one[key]:.1f} %" for key in ("precision", "recall", "f1"))]
-        if confusion:
-            wrong = sorted(((count, j) for j, count in enumerate(confusion[index]) if j != index), reverse=True)[:2]
-            row.append(", ".join(f"{classes[j]['name']} ({count})" for count, j in wrong if count) or "-")
-        rows.append(row)
-    head = ["class", "texts", "precision", "recall", "F1", *(["most often taken for"] if confusion else [])]
-    return "## Class by class\n\n" + table(head, rows)
-
 
 CARD = TaskCard(
     wording={
@@ -50,5 +30,5 @@ CARD = TaskCard(
         "tfidf": "tf-idf weights and a linear model",
         "tfidf_cosine": "the cosine of tf-idf weights and a threshold",
     },
-    sections=(results_by_class,),
+    sections=(class_section("Class by class"),),
 )

@@ -1,5 +1,6 @@
 """Cards of taggers."""
 
+from hf_attention_zoo.evaluation.class_table import class_section
 from hf_attention_zoo.folders.card_text import Metric
 from hf_attention_zoo.folders.task_card import TaskCard, Wording
 
@@ -11,7 +12,11 @@ CARD = TaskCard(
         "entity_f1": Metric("f1", "F1 of whole names", percent=True),
     },
     baselines={
-        "majority": "the most frequent class",
+        "majority": "the most frequent tag",
         "most_frequent_tag": "each word's most frequent tag",
     },
+    sections=(
+        class_section("Kinds of names", "names", "in the text", "entities"),
+        class_section("Tag by tag", "tag", "words"),
+    ),
 )
