@@ -64,6 +64,9 @@ from hf_attention_zoo.models.lstm1997.modeling_lstm1997 import LSTM1997Model as 
 from hf_attention_zoo.models.luong.configuration_luong import LuongConfig as LuongConfig
 from hf_attention_zoo.models.luong.modeling_luong import LuongForConditionalGeneration as LuongForConditionalGeneration
 from hf_attention_zoo.models.luong.modeling_luong import LuongModel as LuongModel
+from hf_attention_zoo.models.nnlm.configuration_nnlm import NNLMConfig as NNLMConfig
+from hf_attention_zoo.models.nnlm.modeling_nnlm import NNLMForCausalLM as NNLMForCausalLM
+from hf_attention_zoo.models.nnlm.modeling_nnlm import NNLMModel as NNLMModel
 from hf_attention_zoo.models.rnn_encoder_decoder.configuration_rnn_encoder_decoder import (
     RNNEncoderDecoderConfig as RNNEncoderDecoderConfig,
 )
@@ -171,6 +174,9 @@ __all__ = [
     "LuongConfig",
     "LuongForConditionalGeneration",
     "LuongModel",
+    "NNLMConfig",
+    "NNLMForCausalLM",
+    "NNLMModel",
     "PictureAttention",
     "PictureProcessor",
     "RNNEncoderDecoderConfig",

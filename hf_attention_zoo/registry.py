@@ -189,6 +189,17 @@ ARCHITECTURES: tuple[Architecture, ...] = (
         tokenizer=TEXT_TOKENIZER,
     ),
     Architecture(
+        model_type="nnlm",
+        prefix="NNLM",
+        title="A Neural Probabilistic Language Model",
+        year=2003,
+        paper="https://www.jmlr.org/papers/v3/bengio03a.html",
+        authors=("Yoshua Bengio", "Réjean Ducharme", "Pascal Vincent", "Christian Jauvin"),
+        tasks=("text-generation",),
+        models={"AutoModel": "NNLMModel", "AutoModelForCausalLM": "NNLMForCausalLM"},
+        tokenizer=TEXT_TOKENIZER,
+    ),
+    Architecture(
         model_type="rnn_encoder_decoder",
         prefix="RNNEncoderDecoder",
         title="Learning Phrase Representations using RNN Encoder-Decoder for Statistical Machine Translation",

@@ -1,4 +1,4 @@
-"""What recurrent networks that read one text share: the body that steps through it, and the heads.
+"""What networks that read one text with a state share: the body that goes through it, and the heads.
 
 The equations stay in the cells and in the models' own files. Shapes: B rows, T positions, H hidden units, V words.
 """
@@ -30,7 +30,8 @@ from hf_attention_zoo.seq2seq.decoding_state import DecodingState
 class RecurrentBody:
     """Reads texts layer by layer; stands before the `PreTrainedModel` among the base classes.
 
-    The class has `embed_tokens` and `layers`, cells of `recurrent/` from below.
+    The class has `embed_tokens` and `layers`, cells of `recurrent/` from below; or a `zero_state` and a `read` of its
+    own.
 
     Attributes:
         carried: where the rows of the last batch of a training ended, for a `stateful` config.
@@ -78,7 +79,7 @@ class RecurrentBody:
         words = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds
         real = self._real_tokens(attention_mask, rows, length, 0 if cache is None else cache.get_seq_length())
         begun = cache.hypothesis if cache is not None and cache.hypothesis else self._first_state(words)
-        check_same_shape((rows,), cache=begun["hidden_0"][:, 0])
+        check_same_shape((rows,), cache=next(iter(begun.values()))[:, 0])
         outputs, state = self.read(words, real, begun)
         if cache is not None:
             cache.hypothesis, cache.seen_tokens = state, cache.seen_tokens + length
@@ -113,13 +114,17 @@ class RecurrentBody:
         check_same_shape((rows, seen + length), attention_mask=mask)
         return None if bool(real.all()) else real
 
-    def _first_state(self, words: Tensor) -> State:
-        """The state before the first token: 0, or in the training of a `stateful` model what the last batch left."""
-        state = {
+    def zero_state(self, words: Tensor) -> State:
+        """The state before the first token of a text."""
+        return {
             f"{name}_{number}": tensor
             for number, layer in enumerate(self.layers)
             for name, tensor in layer.zero_state(words).items()
         }
+
+    def _first_state(self, words: Tensor) -> State:
+        """That of new texts, or in the training of a `stateful` model what the last batch left."""
+        state = self.zero_state(words)
         if not (self.config.stateful and self.training and self.carried):
             return state
         for name, tensor in state.items():

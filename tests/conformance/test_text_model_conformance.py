@@ -1,4 +1,4 @@
-"""transformers' own model tests, run on every head of BERT, GPT and the recurrent networks.
+"""transformers' own model tests, run on every head of BERT, GPT and the networks before attention.
 
 One thing is overridden, as in their own tests of BERT: `_prepare_for_class` gives the pre-training model labels. Tests
 that skip themselves say why (run with `-s` to see the list). The mixins find out what a head is by class names in
@@ -106,7 +106,7 @@ def build_case(row: Architecture, config: pytest.Config) -> type[unittest.TestCa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["bert2018", "gpt2018", "elman", "lstm1997"])
+@pytest.mark.parametrize("name", ["bert2018", "gpt2018", "elman", "lstm1997", "nnlm"])
 def test_a_model_of_texts_passes_transformers_own_tests(name: str, request: pytest.FixtureRequest) -> None:
     ran, wrong = run_case(lambda: build_case(get_architecture(name), request.config))
     assert not wrong, "\n\n".join(wrong)

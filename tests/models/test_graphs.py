@@ -27,7 +27,7 @@ from hf_attention_zoo.loops.graphs import GraphError
 Inputs = dict[str, Tensor]
 SOURCES = ("input_ids", "attention_mask", "annotations", "character_ids")
 # Whose graphs, wholes or encoders, follow any number of positions; those of other models hold the steps of a loop.
-OPEN = {"fasttext", "transformer2017", "gpt2018", "bert2018", "show_attend_tell"}
+OPEN = {"nnlm", "fasttext", "transformer2017", "gpt2018", "bert2018", "show_attend_tell"}
 OPEN_TRACES = {*OPEN, "luong", "self_attentive"}
 PACKED = ("han", "elmo")
 EXAMPLE, OTHER, AS_LONG = (5, 5), (7, 2, 4), (5, 2, 4)  # tokens of each row

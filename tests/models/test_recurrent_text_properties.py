@@ -1,4 +1,4 @@
-"""Recurrent networks that read one text, in all their forms: pads, steps, beams, carried states, starts."""
+"""Networks that read one text with a state, in all their forms: pads, steps, beams, carried states, starts."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ FORMS: dict[str, list[dict[str, Any]]] = {
         {"form": "forget_gate"},
         {"form": "peephole", "block_size": 1, "output_bias": True},
     ],
+    "nnlm": [{}, {"direct_connections": False, "order": 2}],
 }
 ROWS = [row for row in list_architectures() if issubclass(row.model_classes["AutoModel"], RecurrentBody)]
 CASES = [(row.model_type, changes) for row in ROWS for changes in FORMS.get(row.model_type, [{}])]
+LABELLERS = {row.model_type for row in ROWS if LABELS in row.models}
 
 
 def made(model_type: str, changes: dict[str, Any], auto: str = CAUSAL, dtype: torch.dtype = torch.float64) -> Any:
@@ -48,13 +50,24 @@ def case(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 
 
 def test_the_rows_are_there() -> None:
-    assert {row.model_type for row in ROWS} >= {"elman", "lstm1997"}
+    assert {row.model_type for row in ROWS} >= {"elman", "lstm1997", "nnlm"}
+    assert {"elman", "lstm1997"} <= LABELLERS
+
+
+@pytest.fixture
+def labelled_case(case: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """A case of an architecture that labels texts, too."""
+    if case[0] not in LABELLERS:
+        pytest.skip(f"{case[0]} predicts words alone")
+    return case
 
 
 @pytest.mark.parametrize("auto", [CAUSAL, LABELS])
 def test_pads_on_either_side_change_neither_results_nor_losses_nor_gradients(
     case: tuple[str, dict[str, Any]], auto: str
 ) -> None:
+    if auto not in get_architecture(case[0]).models:
+        pytest.skip(f"{case[0]} predicts words alone")
     model = made(*case, auto)
 
     def read(given: dict[str, Tensor]) -> tuple[Tensor, Tensor, list[Tensor]]:
@@ -129,8 +142,8 @@ def test_a_continuation_goes_on_from_its_state_and_beams_have_their_scores(case:
     check_equal(scores, found.sequences_scores, tolerance=1e-4)
 
 
-def test_a_text_without_a_token_has_the_state_zero(case: tuple[str, dict[str, Any]]) -> None:
-    model = made(*case, LABELS)
+def test_a_text_without_a_token_has_the_state_zero(labelled_case: tuple[str, dict[str, Any]]) -> None:
+    model = made(*labelled_case, LABELS)
     nothing = model(torch.zeros(1, 4, dtype=torch.long)).logits
     bias = model.classifier.bias
     check_equal(nothing, torch.zeros(1, 3, dtype=torch.float64) if bias is None else bias[None])
@@ -176,6 +189,9 @@ def test_gates_begin_where_the_config_says_and_loaded_ones_stay(tmp_path: Path) 
         ("elman", {"activation": "relu"}, "activation is 'relu'; choose one of logistic, tanh"),
         ("elman", {"truncation": 0}, "truncation is 0; sizes are 1 or more"),
         ("elman", {"tie_word_embeddings": True}, "W and V are two tables"),
+        ("nnlm", {"order": 1}, "order is 1; give 2 or more"),
+        ("nnlm", {"hidden_size": 0, "direct_connections": False}, "hidden_size is 0; give 1 or more, or 0 with"),
+        ("nnlm", {"tie_word_embeddings": True}, "C and the outputs are two tables"),
         ("lstm1997", {"form": "1997"}, "form is '1997'; choose one of original, forget_gate, peephole"),
         ("lstm1997", {"block_size": 5}, "hidden_size 6 is no multiple of block_size 5"),
         ("lstm1997", {"form": "peephole"}, "block_size 2: each gate sees one cell; give 1"),

@@ -1,0 +1,1 @@
+"""A neural probabilistic language model, whose words have vectors (Bengio et al. 2003)."""
