@@ -3,14 +3,17 @@
 Needs Chromium with its driver (Debian: chromium, chromium-driver) and selenium.
 """
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from attended_results import EVIL, MADE
 
+from hf_attention_zoo import DocumentAttention
 from hf_attention_zoo.alignment.results.lineage import follow
 
 pytestmark = pytest.mark.slow
@@ -106,10 +109,44 @@ def test_theme_and_language(browser: Any, page: str, tmp_path: Path) -> None:
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
+def contrast(one: str, other: str) -> float:
+    """Of two colours as browsers write them, rgb(r, g, b), by the formula of WCAG 2."""
+
+    def light(colour: str) -> float:
+        shares = [int(number) / 255 for number in re.findall(r"\d+", colour)[:3]]
+        linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    bright, dark = sorted((light(one), light(other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def test_words_can_be_read_on_every_colour(browser: Any, tmp_path: Path) -> None:
+    weights = np.linspace(0.0, 1.0, 21)
+    words = tuple(f"w{number}" for number in range(len(weights)))
+    DocumentAttention((words,), (weights,), np.ones(1), {"a": 1.0}, "a").to_html(tmp_path / "page.html")
+    browser.get((tmp_path / "page.html").as_uri())
+    for _ in ("light", "dark"):
+        behind = browser.execute_script("return getComputedStyle(document.querySelector('.stop')).backgroundColor")
+        for word in find(browser, ".sentence > span > span"):
+            shown = word.value_of_css_property("background-color")
+            share = float(re.findall(r"[\d.]+", shown)[3])
+            mixed = [
+                round(share * int(over) + (1 - share) * int(under))
+                for over, under in zip(re.findall(r"\d+", shown)[:3], re.findall(r"\d+", behind)[:3], strict=True)
+            ]
+            ink = word.value_of_css_property("color")
+            assert contrast(ink, f"rgb{tuple(mixed)}") >= 3.8, (word.text, ink, mixed)
+        find(browser, "#zoo-theme")[0].click()
+
+
 def test_pages_of_other_results(browser: Any, tmp_path: Path) -> None:
     for name, make in MADE.items():
         file = tmp_path / f"{name}.html"
         make().to_html(file)
         browser.get(file.as_uri())
-        assert EVIL in find(browser, "#zoo-root")[0].text or name == "picture", name
+        text = find(browser, "#zoo-root")[0].text
+        assert EVIL in text or name == "picture", name
+        assert ("Translation" in text) == (name == "translation") and ("What it looks at" in text) == (name == "heads")
+        assert [one.text for one in find(browser, "h2")] == []  # the title stands once
         assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []

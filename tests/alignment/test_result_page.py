@@ -3,8 +3,11 @@
 import json
 import re
 
+import numpy as np
 import pytest
 from attended_results import EVIL, MADE, an_alignment, heads
+
+from hf_attention_zoo import Alignment
 
 
 def data_of(page: str) -> dict:
@@ -27,3 +30,10 @@ def test_weights_come_with_four_digits() -> None:
     assert stop["maps"][0]["weights"] == [[0.25, 0.75]] and stop["target"] == ["cat"]
     (stop,) = data_of(heads().to_html())["stops"]
     assert [(entry["layer"], entry["head"]) for entry in stop["maps"]] == [(1, 0), (1, 1)]
+
+
+def test_a_text_that_looks_at_itself_is_no_translation() -> None:
+    (translated,), (itself,) = data_of(an_alignment().to_html())["stops"], data_of(heads().to_html())["stops"]
+    assert itself["itself"] and not translated["itself"]
+    same = Alignment(("a", "b"), ("a", "b"), np.full((2, 2), 0.5), "a b", "a b")
+    assert data_of(same.to_html())["stops"][0]["itself"]

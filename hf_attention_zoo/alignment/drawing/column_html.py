@@ -55,15 +55,17 @@ def columns_fragment(attention: HeadAlignment) -> str:
 
 def columns_page(attention: HeadAlignment) -> str:
     """A whole page: the heads one by one or together, each token with what it looks at."""
+    title = attention.source_text or "Attention"
     stop = {
         "view": "translation",
-        "title": attention.source_text or attention.kind,
+        "title": title,
         "said": attention.target_text,
         "source": list(attention.source_tokens),
         "target": list(attention.target_tokens),
+        "itself": attention.kind != "cross",
         "maps": head_maps(attention),
     }
-    return result_page(attention.source_text or "Attention", [stop], plain=columns_fragment(attention))
+    return result_page(title, [stop], plain=columns_fragment(attention))
 
 
 def head_maps(layer: HeadAlignment) -> list[dict[str, Any]]:

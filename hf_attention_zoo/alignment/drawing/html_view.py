@@ -51,6 +51,7 @@ def alignment_page(alignment: "Alignment") -> str:
         "said": alignment.target_text,
         "source": list(alignment.source_tokens),
         "target": list(alignment.target_tokens),
+        "itself": alignment.source_tokens == alignment.target_tokens,  # of one text, not of a translation
         "maps": [
             {
                 "kind": "cross",

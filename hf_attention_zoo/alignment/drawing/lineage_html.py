@@ -43,8 +43,8 @@ def lineage_page(lineage: Lineage, language: str | None = None) -> str:
     about = {
         "en": f"“{lineage.text}” is translated by {len(lineage.stops)} models, oldest first. Step through the words "
         "in the order in which they were written.",
-        "ko": f"‘{lineage.text}’을(를) 모델 {len(lineage.stops)}개가 오래된 순서로 번역합니다. 단어가 쓰인 순서대로 "
-        "하나씩 따라가 보십시오.",
+        "ko": f"모델 {len(lineage.stops)}개가 오래된 순서대로 같은 문장을 번역합니다: ‘{lineage.text}’ 번역한 단어를 "
+        "처음부터 하나씩 따라가 보십시오.",
     }
     plain = "".join(alignment_fragment(stop.layers[0].mean()) for stop in lineage.stops if stop.layers)
     stops = [_stop(stop) for stop in lineage.stops]

@@ -1,8 +1,8 @@
 """One page for everything that a model looked at: data, style and script in one file, nothing loaded from elsewhere.
 
 The page is a description of what is shown, as JSON, and the same script for all of it: `stops`, each with a `view`
-("translation", "document", "hops" or "picture") and the fields of that view. It is in English and Korean, light and
-dark, and serves a mouse, a keyboard and a screen reader.
+("translation", "document", "hops" or "picture") and the fields of that view; `itself` in a "translation" says that a
+text looks at itself. It is in English and Korean, light and dark, and serves a mouse, a keyboard and a screen reader.
 """
 
 from __future__ import annotations

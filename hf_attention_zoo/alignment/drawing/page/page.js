@@ -5,25 +5,27 @@
   const words = {
     en: {
       step: "Word", previous: "Previous word", next: "Next word", play: "Play", pause: "Pause", theme: "Dark or light",
-      language: "한국어", source: "Source", target: "Translation", written: "Written so far", layer: "Layer",
-      head: "Head", kind: "Attention", mean: "mean of all", cross: "translation to source",
+      language: "한국어", source: "Source", target: "Translation", reading: "Word by word", read: "What it looks at",
+      layer: "Layer", head: "Head", kind: "Attention", mean: "mean of all", cross: "translation to source",
       encoder: "source to source", decoder: "translation to itself", none: "0", all: "1",
       vector: (n) => `The whole sentence in one vector of ${n} numbers: each word is written from it alone.`,
       looks: (row, list) => `“${row}” looks at ${list}`, weight: "weight", matrix: "Attention weights",
       value: (row, column, weight) => `${row} → ${column}: ${weight}`, of: (i, n) => `${i} of ${n}`,
       hop: "Hop", sum: "all hops", sentence: "sentence weight", hint: "Arrow keys move in the table.",
-      strength: "The stronger the colour, the larger the weight.", gate: "gate",
+      strength: "The stronger the colour, the larger the weight.", bright: "The brighter, the larger the weight.",
+      gate: "gate", gates: "The gate tells how much of what was seen goes into the word.",
     },
     ko: {
-      step: "단어", previous: "이전 단어", next: "다음 단어", play: "재생", pause: "멈춤", theme: "어둡게 또는 밝게",
-      language: "English", source: "원문", target: "번역", written: "지금까지 쓴 단어", layer: "레이어", head: "헤드",
-      kind: "어텐션", mean: "전체 평균", cross: "번역에서 원문으로", encoder: "원문에서 원문으로",
+      step: "단어", previous: "이전 단어", next: "다음 단어", play: "재생", pause: "멈춤", theme: "밝게/어둡게",
+      language: "English", source: "원문", target: "번역", reading: "한 단어씩", read: "그 단어가 보는 곳",
+      layer: "층", head: "헤드", kind: "어텐션", mean: "전체 평균", cross: "번역에서 원문으로", encoder: "원문에서 원문으로",
       decoder: "번역에서 번역으로", none: "0", all: "1",
-      vector: (n) => `문장 전체가 수 ${n}개의 고정 길이 벡터 하나에 담깁니다. 모든 단어를 이 벡터만 보고 씁니다.`,
-      looks: (row, list) => `‘${row}’은(는) ${list}을(를) 봅니다`, weight: "가중치", matrix: "어텐션 가중치",
-      value: (row, column, weight) => `${row} → ${column}: ${weight}`, of: (i, n) => `${n}개 중 ${i}`,
+      vector: (n) => `문장 전체를 숫자 ${n}개로 된 고정 길이 벡터 하나에 담았습니다. 모든 단어를 이 벡터만 보고 씁니다.`,
+      looks: (row, list) => `‘${row}’에서 많이 본 단어: ${list}`, weight: "가중치", matrix: "어텐션 가중치",
+      value: (row, column, weight) => `${row} → ${column}: ${weight}`, of: (i, n) => `${n}개 중 ${i}번째`,
       hop: "홉", sum: "모든 홉", sentence: "문장 가중치", hint: "표 안에서는 화살표 키로 움직입니다.",
-      strength: "색이 짙을수록 가중치가 큽니다.", gate: "게이트",
+      strength: "색이 짙을수록 가중치가 큽니다.", bright: "밝을수록 가중치가 큽니다.", gate: "게이트",
+      gates: "게이트는 본 내용을 그 단어에 얼마나 쓰는지 나타냅니다.",
     },
   };
   let language = data.language || ((navigator.language || "en").startsWith("ko") ? "ko" : "en");
@@ -45,6 +47,13 @@
   }
   const heat = (weight) => `rgba(var(--heat), ${Math.min(1, Math.max(0, weight)).toFixed(3)})`;
   const shown = (weight) => weight.toFixed(2);
+  // A colour behind a text, and a text that can be read on it.
+  function colour(element, weight) {
+    element.style.background = heat(weight);
+    element.classList.toggle("hot", weight > 0.6);
+    element.classList.toggle("hottest", weight > 0.78);
+    return element;
+  }
   const local = (text) => (text && typeof text === "object" ? text[language] || text.en : text);
 
   function bestOf(row, columns) {
@@ -85,7 +94,7 @@
     if (follows) watchers.push(() => {
       const now = Math.min(step, map.rows.length - 1);
       rows.forEach((line, r) => {
-        line.classList.toggle("later", r > now);
+        line.classList.toggle("later", follows === "written" && r > now);
         line.querySelector("th").classList.toggle("now", r === now);
         line.querySelectorAll("td").forEach((cell) => cell.classList.toggle("now", r === now));
       });
@@ -137,8 +146,8 @@
     }
     function draw() {
       const map = averaged();
-      parts.map = map.kind === "cross" ? map : null;
-      place.replaceChildren(matrix(map, map.kind !== "encoder"));
+      parts.map = map.kind === "cross" || stop.itself ? map : null;
+      place.replaceChildren(matrix(map, stop.itself ? "read" : map.kind === "encoder" ? null : "written"));
       show();
     }
     function controls() {
@@ -178,31 +187,32 @@
       const now = Math.min(step, stop.target.length - 1);
       [...target.children].forEach((one, place) => {
         one.classList.toggle("now", place === now);
-        one.classList.toggle("later", place > now);
+        one.classList.toggle("later", !stop.itself && place > now);
         one.firstChild.setAttribute("aria-current", place === now ? "step" : "false");
       });
       const row = parts.map ? parts.map.weights[now] : null;
       [...source.children].forEach((one, place) => {
-        one.style.background = row && row.length === stop.source.length ? heat(row[place]) : "";
+        colour(one, row && row.length === stop.source.length ? row[place] : 0);
       });
       told.textContent = row ? say("looks")(stop.target[now], bestOf(row, parts.map.columns)) : "";
     });
-    return make("div", {}, make("span", { class: "soft", text: say("source") }), source,
-      make("span", { class: "soft", text: say("target") }), target, told,
+    const above = [make("span", { class: "soft", text: say(stop.itself ? "read" : "source") }), source];
+    const below = [make("span", { class: "soft", text: say(stop.itself ? "reading" : "target") }), target];
+    return make("div", {}, ...(stop.itself ? [...below, ...above] : [...above, ...below]), told,
       stop.vector ? strip(stop.vector) : null, stop.maps && stop.maps.length ? maps(stop, parts) : null);
   }
 
   function coloured(tokens, weights) {
     const most = Math.max(1e-9, ...weights);
-    return make("span", {}, ...tokens.flatMap((token, place) => [make("span", { text: token, title: weights[place].toFixed(4),
-      style: `background:${heat(0.85 * weights[place] / most)}` }), " "]));
+    return make("span", {}, ...tokens.flatMap((token, place) => [
+      colour(make("span", { text: token, title: weights[place].toFixed(4) }), 0.85 * weights[place] / most), " "]));
   }
 
   function documentView(stop) {
     const most = Math.max(1e-9, ...stop.sentences.map((one) => one.weight));
     return make("div", { class: "running" }, make("p", { class: "soft", text: say("strength") }),
-      ...stop.sentences.map((one) => make("div", { class: "sentence" }, make("b", { text: shown(one.weight),
-        title: say("sentence"), style: `background:${heat(0.85 * one.weight / most)}` }),
+      ...stop.sentences.map((one) => make("div", { class: "sentence" },
+        colour(make("b", { text: shown(one.weight), title: say("sentence") }), 0.85 * one.weight / most),
         coloured(one.words, one.weights))));
   }
 
@@ -225,17 +235,19 @@
       figure.classList.toggle("now", place === Math.min(step, figures.length - 1));
       figure.classList.toggle("later", place > step);
     }));
-    return make("div", {}, make("p", { class: "soft", text: say("strength") }), make("div", { class: "panels" },
+    const legend = `${say("bright")}${stop.gates ? ` ${say("gates")}` : ""}`;
+    return make("div", {}, make("p", { class: "soft", text: legend }), make("div", { class: "panels" },
       make("figure", {}, make("img", { alt: stop.said, src: stop.picture })), ...figures));
   }
 
   const views = { translation, document: documentView, hops: hopsView, picture: pictureView };
 
   function section(stop) {
-    const name = make("h2", { text: stop.title });
+    const named = [local(data.title)]; // a page of one result does not say its title twice
+    const name = named.includes(stop.title) ? null : make("h2", { text: stop.title });
     const paper = stop.paper ? make("p", { class: "soft", text: stop.paper }) : null;
     const about = stop.about ? make("p", { text: local(stop.about) }) : null;
-    const said = stop.said ? make("p", { class: "said", text: stop.said }) : null;
+    const said = stop.said && !named.includes(stop.said) ? make("p", { class: "said", text: stop.said }) : null;
     return make("section", { class: "stop", "aria-label": stop.title }, name, paper, said, about, views[stop.view](stop));
   }
 
@@ -254,7 +266,7 @@
     step = Math.min(longest - 1, Math.max(0, to));
     show();
     live.textContent = data.stops.filter((stop) => stop.target).map((stop) =>
-      `${stop.title}: ${stop.target[Math.min(step, stop.target.length - 1)]}`).join(". ");
+      `${stop.title}: ${stop.target[Math.min(step, stop.target.length - 1)] ?? ""}`).join(". ");
   }
   function play(button) {
     if (timer) { clearInterval(timer); timer = null; } else {
