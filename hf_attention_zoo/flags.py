@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
+
+from hf_attention_zoo.near_names import did_you_mean, near_names
 
 
 def refused(word: str, known: Iterable[str], program: str, listing: str = "--help") -> ValueError:
@@ -17,9 +18,8 @@ def refused(word: str, known: Iterable[str], program: str, listing: str = "--hel
     if not word.startswith("-"):
         return ValueError(f"unexpected argument {word!r}; put a text of several words in quotes")
     flag = word.partition("=")[0]
-    spelt = {name.replace("-", "_"): name for name in reversed(list(known))}
-    near = difflib.get_close_matches(flag.replace("-", "_"), spelt, n=1)
-    advice = f"did you mean {spelt[near[0]]}? " if near else ""
+    near = near_names(flag, known)
+    advice = f"did you mean {near[0]}? " if near else ""
     return ValueError(f"unknown argument {flag!r}; {advice}`{program} {listing}` lists them all")
 
 
@@ -99,6 +99,14 @@ class FlagParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong, where argparse would print it and end the process."""
         raise ValueError(f"{message} (`{self.prog} --help` tells more)")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """argparse's own refusal of a value that is none of the choices, with the nearest of them."""
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += did_you_mean(str(value), map(str, action.choices or ()))
+            raise
 
     # argparse has overloads, for namespaces of any class
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]

@@ -7,12 +7,13 @@ module of the same kind is first imported, model classes when an Auto class firs
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from hf_attention_zoo.near_names import did_you_mean
 
 if TYPE_CHECKING:
     from transformers import (
@@ -435,9 +436,8 @@ def get_architecture(name: str) -> Architecture:
         if row.model_type == name:
             return row
     known = [row.model_type for row in list_architectures()]
-    close = difflib.get_close_matches(str(name), known, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
-    raise ValueError(f"no architecture is called {name!r}{hint}; there are: {', '.join(known)}")
+    meant = did_you_mean(str(name), known)
+    raise ValueError(f"no architecture is called {name!r}{meant}; there are: {', '.join(known)}")
 
 
 def architecture_table() -> str:

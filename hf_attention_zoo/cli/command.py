@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from hf_attention_zoo.cli.failures import USER_ERROR, exit_code
+from hf_attention_zoo.near_names import did_you_mean
 
 # name -> (module with main(argv) -> exit code, one line of help)
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -69,7 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"hf_attention_zoo {version('hf_attention_zoo')}")
         return 0
     if argv[0] not in COMMANDS:
-        print(f"attention-zoo: no command {argv[0]!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
+        meant = did_you_mean(argv[0], COMMANDS)
+        print(f"attention-zoo: no command {argv[0]!r}{meant}; there are {', '.join(COMMANDS)}", file=sys.stderr)
         return USER_ERROR
     return exit_code(lambda: importlib.import_module(COMMANDS[argv[0]][0]).main(argv[1:]), argv)
 

@@ -79,7 +79,8 @@ def build_demo(folders: Sequence[str]) -> Any:
         if translators:
             with gradio.Tab("One sentence through the lineage"):
                 text = gradio.Textbox(label="Sentence", value="Klicken Sie auf OK.")
-                chosen = gradio.CheckboxGroup(translators, value=translators[:5], label="Translators")
+                german = [folder for folder in translators if folder.rstrip("/").endswith("-de-en")]
+                chosen = gradio.CheckboxGroup(translators, value=german or translators[:5], label="Translators")
                 shown = gradio.HTML()
                 gradio.Button("Translate").click(said_and_shown(follow_text), [text, chosen], shown)
         if attending:

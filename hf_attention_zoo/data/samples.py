@@ -6,10 +6,11 @@ origin, licence and caveats. `scripts/build_samples.py` makes the files and chec
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
+
+from hf_attention_zoo.near_names import near_names
 
 EMBEDDED = Path(__file__).parent / "embedded"
 
@@ -304,7 +305,7 @@ def is_sample(name: str) -> bool:
 
 def similar_samples(name: str) -> list[str]:
     """Names of embedded data sets that a mistyped name may have meant, nearest first."""
-    return difflib.get_close_matches(name.lower().replace("-", "_"), [s.name for s in SAMPLES], n=2, cutoff=0.75)
+    return near_names(name, [sample.name for sample in SAMPLES], most=2, cutoff=0.75)
 
 
 def unknown_sample(name: str) -> str:

@@ -20,6 +20,7 @@ from hf_attention_zoo.data.record_files import (
 )
 from hf_attention_zoo.data.samples import SAMPLES, similar_samples, unknown_sample
 from hf_attention_zoo.data.split_names import canonical_split
+from hf_attention_zoo.near_names import did_you_mean
 
 DataFiles = str | os.PathLike | Sequence[str | os.PathLike] | Mapping[str, Any]
 
@@ -100,7 +101,7 @@ def chosen_splits(there: Mapping[str, Any], splits: Sequence[str] | None, name: 
     chosen = {}
     for split in splits:
         if canonical_split(split) not in there:
-            raise ValueError(f"{name} has no split '{split}'; it has {', '.join(there)}")
+            raise ValueError(f"{name} has no split '{split}'{did_you_mean(split, there)}; it has {', '.join(there)}")
         chosen[canonical_split(split)] = there[canonical_split(split)]
     if not chosen:
         raise ValueError(f"splits is empty; {name} has {', '.join(there)}")

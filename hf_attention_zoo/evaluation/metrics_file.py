@@ -11,6 +11,7 @@ from hf_attention_zoo.data.text_lines import written_file
 from hf_attention_zoo.evaluation.evaluation_flags import METRICS_FILE
 from hf_attention_zoo.folders.privacy import public_facts
 from hf_attention_zoo.folders.written_files import note_files
+from hf_attention_zoo.near_names import did_you_mean
 from hf_attention_zoo.whole_files import write_json
 
 
@@ -24,7 +25,8 @@ def rows_of_split(splits: Mapping[str, Any], split: str, max_samples: int | None
         ValueError: there is no such split; the message has those that are there.
     """
     if split not in splits:
-        raise ValueError(f"the data set has no split {split!r}{kind}; it has: {', '.join(splits)}")
+        meant = did_you_mean(split, splits)
+        raise ValueError(f"the data set has no split {split!r}{kind}{meant}; it has: {', '.join(splits)}")
     return splits[split] if max_samples is None else splits[split].take(max_samples)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hf_attention_zoo.near_names import did_you_mean
 from hf_attention_zoo.registry import Architecture, load_object
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def task_class(row: Architecture, name: str | None = None) -> type[TrainingTask]
     trained = trained_tasks()
     names = [task.name for task in trained]
     if name is not None and name not in names:
-        raise ValueError(f"task={name!r}; it is one of {', '.join(names)}")
+        raise ValueError(f"task={name!r}{did_you_mean(name, names)}; it is one of {', '.join(names)}")
     able = [task for task in trained if any(auto_class in row.models for auto_class in task.auto_classes)]
     for task in able:
         if name in (None, task.name):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hf_attention_zoo.metrics.directions import bare_name, greater_is_better
+from hf_attention_zoo.near_names import did_you_mean
 
 # Training arguments that say nothing without validations: those of a recipe go when a run has none.
 OF_VALIDATION = (
@@ -69,4 +70,5 @@ def refusal(argument: str, metric: str, measures: Sequence[str], prefix: str = "
     why = ""
     if name in WRITTEN:
         why = f" where nothing is generated ({prefix}generate False)" if not set(measures) & set(WRITTEN) else ""
+    why = why or did_you_mean(name, measures)
     return f"{argument} {name}: this validation does not make it{why}; name one of {', '.join(measures)}"

@@ -5,7 +5,9 @@ training.json with what was done. A run that is killed goes on from its last che
 computes the losses it would have computed.
 """
 
+import inspect
 import os
+import re
 import shutil
 import signal
 import threading
@@ -24,6 +26,7 @@ from hf_attention_zoo.data.long_rows import said_of_long_rows
 from hf_attention_zoo.folders.privacy import PLACES, public_command, public_facts
 from hf_attention_zoo.folders.run_facts import changed_fields, describe_hardware, versions
 from hf_attention_zoo.folders.wholeness import loading
+from hf_attention_zoo.near_names import did_you_mean
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
 from hf_attention_zoo.training.callbacks import PatienceOverParts, QuietProgress, StopOnRequest
@@ -211,7 +214,10 @@ def get_tokenizer(task: TrainingTask, rows: Any, place: Path, *, resume: Path | 
         try:
             tokenizer = task.train_tokenizer(rows)
         except TypeError as error:
-            raise ValueError(f"tokenizer settings: {error}") from None
+            wrong = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+            taken = inspect.signature(getattr(task.row.tokenizer_class, "train", task.train_tokenizer)).parameters
+            meant = did_you_mean(wrong[1], taken) if wrong else ""
+            raise ValueError(f"tokenizer settings: {error}{meant}") from None
     task.prepare_tokenizer(tokenizer)
     # Read back what was saved: a continued run gets its tokenizer from there, too.
     shutil.rmtree(place, ignore_errors=True)

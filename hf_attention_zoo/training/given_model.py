@@ -6,12 +6,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import transformers
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, GenerationConfig
 
 from hf_attention_zoo.folders.saved_model import saved_auto_class, saved_config
 from hf_attention_zoo.folders.wholeness import loading
+from hf_attention_zoo.near_names import did_you_mean
 from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.registry import Architecture, list_architectures
+from hf_attention_zoo.seq2seq.zoo_generation import ZOO_SETTINGS
 from hf_attention_zoo.training.task_contract import TrainingTask
 
 if TYPE_CHECKING:
@@ -34,7 +36,13 @@ def check_plan(plan: RunPlan, row: Architecture) -> None:
         known.update(LOADING_FIELDS)
     unknown = sorted(set(plan.config) - known)
     if unknown:
-        raise ValueError(f"{row.config_class.__name__} has no field {', '.join(unknown)}")
+        meant = did_you_mean(unknown[0], sorted(known))
+        raise ValueError(f"{row.config_class.__name__} has no field {', '.join(unknown)}{meant}")
+    settings = [name for name in vars(GenerationConfig()) if not name.startswith("_")] + [*ZOO_SETTINGS]
+    unknown = [name for name in plan.generation if name not in settings]
+    if unknown:
+        meant = did_you_mean(unknown[0], settings)
+        raise ValueError(f"generation settings that do not exist: {', '.join(unknown)}{meant}")
     if plan.model.model is None:
         return
     saved = saved_config(plan.model.model)

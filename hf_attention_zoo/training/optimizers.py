@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from hf_attention_zoo.near_names import did_you_mean
 from hf_attention_zoo.training.historical_adam import BERTAdam, GPTAdam
 
 OptimizerClass = tuple[type[torch.optim.Optimizer], dict[str, Any]]
@@ -88,7 +89,10 @@ OPTIMIZERS: dict[str, Callable[[Any], OptimizerClass]] = {
 def check_optimizer(name: str) -> None:
     """Raise ValueError, with the known names, if there is no such optimiser here."""
     if name not in OPTIMIZERS:
-        raise ValueError(f"unknown optimizer {name!r}; known are {', '.join(OPTIMIZERS)} (others through --optim)")
+        meant = did_you_mean(name, OPTIMIZERS)
+        raise ValueError(
+            f"unknown optimizer {name!r}{meant}; known are {', '.join(OPTIMIZERS)} (others through --optim)"
+        )
 
 
 def optimizer_class(name: str, args: Any) -> OptimizerClass:

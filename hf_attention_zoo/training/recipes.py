@@ -13,12 +13,13 @@ A recipe is a dict of sections, and so is a YAML run file:
     training:    fields of ZooTrainingArguments
 """
 
-import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from hf_attention_zoo.near_names import did_you_mean, near_names
 
 SECTIONS = ("config", "tokenizer", "generation", "objective", "data", "training")
 MODEL_SECTION = "model"
@@ -47,7 +48,8 @@ def find_recipe(row: Any, name: str, recipes: Mapping[str, Mapping[str, Any]] | 
     recipes = row.recipes if recipes is None else recipes
     if name not in recipes:
         known = "; ".join(f"{key}: {recipe.get('description', '')}" for key, recipe in sorted(recipes.items()))
-        raise ValueError(f"{row.model_type} has no recipe {name!r}. Known: {known}; {NO_RECIPE}: bare defaults")
+        meant = did_you_mean(name, [*recipes, NO_RECIPE])
+        raise ValueError(f"{row.model_type} has no recipe {name!r}{meant}. Known: {known}; {NO_RECIPE}: bare defaults")
     for section in SECTIONS:
         settings[section].update(recipes[name].get(section, {}))
     return settings
@@ -115,6 +117,6 @@ def merge_run_file(
 
 
 def _unknown(label: str, name: str, known: set[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=3)
+    near = near_names(name, sorted(known), most=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else "; see `attention-zoo train --help`"
     return f"the run file names {label!r}, which does not exist{hint}"

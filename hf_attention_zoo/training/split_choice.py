@@ -5,6 +5,7 @@ from typing import Any
 from datasets import Dataset, IterableDataset
 
 from hf_attention_zoo.data.parting import parted
+from hf_attention_zoo.near_names import did_you_mean
 from hf_attention_zoo.training.arguments import DataArguments, ZooTrainingArguments
 from hf_attention_zoo.training.run_plan import RunPlan
 
@@ -32,7 +33,8 @@ def training_and_validation(splits: Any, plan: RunPlan, said: str = "rows") -> t
     data, args = plan.data, plan.training
     there = ", ".join(splits) or "none"
     if data.train_split not in splits:
-        raise ValueError(f"the data set has no split {data.train_split!r} to train on; it has: {there}")
+        meant = did_you_mean(data.train_split, splits)
+        raise ValueError(f"the data set has no split {data.train_split!r} to train on{meant}; it has: {there}")
     asked = args.eval_strategy != "no" and data.validation_share == 0
     if asked and list(splits) == ["train"] and not isinstance(splits["train"], IterableDataset):
         splits = parted(splits["train"], data.dataset or data.train_file or "the data set")
@@ -51,7 +53,8 @@ def training_and_validation(splits: Any, plan: RunPlan, said: str = "rows") -> t
         stream = isinstance(train, IterableDataset)
         share = "leave out --streaming" if stream else f"hold some {said} out with --validation_share 0.02"
         raise ValueError(
-            f"the data set has no split {data.validation_split!r} to validate on; it has: {there}. Name another with "
+            f"the data set has no split {data.validation_split!r} to validate on"
+            f"{did_you_mean(data.validation_split, splits)}; it has: {there}. Name another with "
             f"--validation_split, {share}, or give --eval_strategy no"
         )
     if data.max_eval_samples is not None:

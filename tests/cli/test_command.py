@@ -117,7 +117,41 @@ def test_the_version_is_printed(capsys: Captured) -> None:
 
 def test_an_unknown_command_is_refused(capsys: Captured) -> None:
     assert main(["trian"]) == 2
-    assert "no command 'trian'; there are quickstart, train" in capsys.readouterr().err
+    assert "no command 'trian' (did you mean 'train'?); there are quickstart, train" in capsys.readouterr().err
+
+
+CARDS = Path(__file__).parents[2] / "model_cards"
+TRAIN = ["--dataset", "translation_de_en", "--output_dir", "no-folder"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "meant"),
+    [
+        (["evalute", "x"], "'evaluate'"),
+        (["train", "rnnserch", *TRAIN], "'rnnsearch'"),
+        (["pretrain", "bert20018", *TRAIN], "'bert2018'"),
+        (["quickstart", "--architecture", "fastext"], "'fasttext'"),
+        (["quickstart", "--sample", "lm_debain"], "lm_debian"),
+        (["train", "rnnsearch", "--recipe", "smal", *TRAIN], "'small'"),
+        (["pretrain", "bert2018", "--recipe", "smalll", *TRAIN], "'small'"),
+        (["train", "rnnsearch", *TRAIN[:-1], "no-folder", "--dataset", "translation_de_eng"], "translation_de_en"),
+        (["train", "rnnsearch", *TRAIN, "--config.hiden_size", "3"], "'hidden_size'"),
+        (["train", "rnnsearch", *TRAIN, "--generation.num_beam", "3"], "'num_beams'"),
+        (["train", "bert2018", *TRAIN, "--task", "token-clasification"], "'token-classification'"),
+        (["train", "rnnsearch", *TRAIN, "--optimizer", "adadelt"], "'adadelta'"),
+        (["train", "rnnsearch", *TRAIN, "--optim", "adamw_toch"], "'adamw_torch'"),
+        (["train", "rnnsearch", *TRAIN, "--train_split", "trian"], "'train'"),
+        (["evaluate", str(CARDS / "rnnsearch-de-eng")], str(CARDS / "rnnsearch-de-en")),
+        (["translate", str(CARDS / "rnnsearch-de-e"), "Hund"], str(CARDS / "rnnsearch-de-en")),
+        (["evaluate", str(CARDS / "bert2018-small-debian"), "--split", "tset"], "'test'"),
+        (["align", str(CARDS / "transformer2017-de-en"), "Hund", "--kind", "cros"], "'cross'"),
+        (["list", "recipies"], "'recipes'"),
+    ],
+)
+def test_a_misspelt_name_gets_the_right_one(argv: list[str], meant: str, capsys: Captured) -> None:
+    assert main(argv) == 2
+    message = capsys.readouterr().err.strip().splitlines()[-1]
+    assert f"did you mean {meant}" in message
 
 
 @pytest.mark.parametrize(

@@ -26,13 +26,19 @@ def test_pages_stand_in_frames_and_what_is_wrong_is_said() -> None:
     assert seen(str(CARDS / "self-attentive-vader"), "a fine film", "", None).startswith("<iframe")
     assert "there is no text" in seen(str(CARDS / "self-attentive-vader"), " ", "", None)
     assert "give one" in seen(str(CARDS / "show-attend-tell-emoji-en"), "", "", None)
-    assert "no folder is given" in said_and_shown(follow_text)("Hund", [])
+    lineage = said_and_shown(follow_text)
+    assert "no folder is given" in lineage("Hund", [])
+    assert "there is no text" in lineage(" ", [str(CARDS / "rnnsearch-de-en")])
+    assert "at most 200 tokens" in lineage("Hund " * 200, [str(CARDS / "rnnsearch-de-en")])
 
 
 @pytest.mark.slow
 def test_the_app_is_built_of_the_folders_that_fit() -> None:
     gradio = pytest.importorskip("gradio")
-    app = build_demo([str(CARDS / "rnnsearch-de-en"), str(CARDS / "elmo-small-debian")])
+    folders = [str(CARDS / name) for name in ("luong-ko-en", "rnnsearch-de-en", "elmo-small-debian")]
+    app = build_demo(folders)
+    (ticked,) = (one.value for one in app.blocks.values() if isinstance(one, gradio.CheckboxGroup))
+    assert ticked == folders[1:2]  # the sentence at the start is German
     assert isinstance(app, gradio.Blocks)
     labels = {component.label for component in app.blocks.values() if getattr(component, "label", None)}
     assert {"One sentence through the lineage", "Where a model looks", "Translators", "Model"} <= labels

@@ -37,6 +37,7 @@ from hf_attention_zoo.seq2seq.source_text import (
 from hf_attention_zoo.seq2seq.translating import with_length_limit
 
 KINDS = ("cross", "encoder", "decoder")
+MOST_TOKENS = 200  # of a sentence: the weights of every head are in the page, and more of them stop a browser
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,11 @@ def follow(text: str, folders: Iterable[str | PathLike[str]], *, pieces: bool = 
         pieces: show tokens as they are, in place of the words that they are pieces of.
 
     Raises:
-        ValueError: a folder that holds no translator, or no text.
+        ValueError: a folder that holds no translator, no text, or one of more than `MOST_TOKENS` tokens.
     """
     (text,) = checked_texts([text])
+    if not text.strip():
+        raise ValueError("there is no text; give a sentence")
     named = [str(folder) for folder in folders]
     if not named:
         raise ValueError("no folder is given; name the folders of one translator or more")
@@ -103,6 +106,11 @@ def follow(text: str, folders: Iterable[str | PathLike[str]], *, pieces: bool = 
     for folder in named:
         model, tokenizer = load_checkpoint(folder)
         row = get_architecture(model.config.model_type)
+        length = len(encode_sources(model, tokenizer, [text])[0].input_ids)
+        if length > MOST_TOKENS:
+            raise ValueError(
+                f"the text has {length:,} tokens for {folder}; give one sentence of at most {MOST_TOKENS} tokens"
+            )
         made = (_from_one_vector if row.aligner is None else _attending)(model, tokenizer, text, pieces)
         stops.append(LineageStop(row, **made))
     return Lineage(text, tuple(sorted(stops, key=lambda stop: _place(stop.row))))

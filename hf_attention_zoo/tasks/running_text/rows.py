@@ -24,6 +24,7 @@ from hf_attention_zoo.data.record_files import format_of, read_rows
 from hf_attention_zoo.data.samples import TextSample, get_sample, is_sample, list_samples
 from hf_attention_zoo.data.split_names import canonical_split, files_by_split
 from hf_attention_zoo.data.unpacking import PACKED, open_text
+from hf_attention_zoo.near_names import did_you_mean
 from hf_attention_zoo.whole_files import file_digest
 
 Document = list[str]
@@ -180,7 +181,8 @@ class DocumentSource:
         name = os.fspath(self.source)
         path = Path(name).expanduser()
         if isinstance(self.source, str) and is_sample(name):
-            return [get_sample(name).file(canonical_split(self.split))]
+            sample, split = get_sample(name), canonical_split(self.split)
+            return [sample.file(split)] if split in sample.sizes else []  # a missing one is named by who reads it
         return self._files(path).get(canonical_split(self.split), []) if path.exists() else []
 
     def _all(self) -> Iterator[Document]:
@@ -195,7 +197,7 @@ class DocumentSource:
                 running = ", ".join(each.name for each in list_samples(TextSample.task))
                 raise ValueError(f"sample {name} holds {sample.task} data, not running text; such samples: {running}")
             if split not in sample.sizes:
-                raise ValueError(f"sample {name} has no split {self.split!r}; it has {', '.join(sample.sizes)}")
+                raise ValueError(self._no_split(f"sample {name}", sample.sizes))
             yield from self._rows(read_rows(sample.file(split)), self.column or "paragraphs")
             return
         path = Path(name).expanduser()
@@ -204,7 +206,7 @@ class DocumentSource:
             return
         found = self._files(path)
         if split not in found:
-            raise ValueError(f"{name} has no split {self.split!r}; it has {', '.join(found) or 'no text at all'}")
+            raise ValueError(self._no_split(name, found))
         for file in found[split]:
             if is_plain_text(file):
                 yield from self._plain(file)
@@ -274,10 +276,15 @@ class DocumentSource:
             raise ValueError(f"{name!r} is no file or folder of running text; check the path")
         return fetch_from_hub(name, self.dataset_config, None, streaming=True)
 
+    def _no_split(self, where: str, there: Iterable[str]) -> str:
+        """The message for a split that the data do not have."""
+        meant = did_you_mean(self.split, there)
+        return f"{where} has no split {self.split!r}{meant}; it has {', '.join(there) or 'no text at all'}"
+
     def _hub_rows(self, split: str) -> Iterator[Document]:
         splits = {canonical_split(name): data for name, data in self._hub().items()}
         if split not in splits:
-            raise ValueError(f"{self.source} has no split {self.split!r}; it has {', '.join(splits)}")
+            raise ValueError(self._no_split(str(self.source), splits))
         rows = ((f"row {number} of {self.source}", row) for number, row in enumerate(splits[split], 1))
         yield from self._rows(rows, self.column)
 
