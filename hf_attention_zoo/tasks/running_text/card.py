@@ -1,7 +1,27 @@
 """Cards of pre-trained models."""
 
-from hf_attention_zoo.folders.card_text import Metric
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hf_attention_zoo.folders.card_text import Metric, measured, table
 from hf_attention_zoo.folders.task_card import TaskCard, Wording
+from hf_attention_zoo.tasks.running_text.mixture_names import N_GRAMS, mixture_name
+
+
+def mixtures_table(metrics: Mapping[str, Any], card: TaskCard) -> str:
+    """The perplexities of the model mixed with n-grams, where it was."""
+    shown = ("perplexity", "perplexity_per_word")
+    rows = [
+        [mixture_name(mixture), *(card.metrics[key].shown(measured(mixture.get(f"mixed_{key}"))[0]) for key in shown)]
+        for mixture in metrics.get("mixtures", [])
+    ]
+    if not rows:
+        return ""
+    said = "At every token a share of the n-gram model's probability and the rest of the checkpoint's:"
+    return "\n\n".join(["## Mixed with counts", said, table(["", *(card.metrics[key].name for key in shown)], rows)])
+
 
 CARD = TaskCard(
     wording={
@@ -23,5 +43,6 @@ CARD = TaskCard(
         "masked_accuracy": Metric("accuracy", "hidden tokens right", percent=True),
         "next_sentence_accuracy": Metric("accuracy", "next sentences right", percent=True),
     },
-    baselines={f"{tokens}-gram": f"Kneser-Ney, {tokens} token{'s' if tokens > 1 else ''}" for tokens in range(1, 5)},
+    baselines=N_GRAMS,
+    sections=(mixtures_table,),
 )

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hf_attention_zoo.data.split_names import canonical_split
 from hf_attention_zoo.evaluation.evaluation_command import base_metrics, missing_baselines
 from hf_attention_zoo.evaluation.metrics_file import write_metrics
 from hf_attention_zoo.folders.saved_model import load_checkpoint
@@ -19,8 +20,11 @@ from hf_attention_zoo.folders.written_files import FACTS_FILE
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.tasks.running_text.corpus_arguments import CorpusArguments
 from hf_attention_zoo.tasks.running_text.evaluation_flags import build_parser
+from hf_attention_zoo.tasks.running_text.mixture_names import mixture_name
+from hf_attention_zoo.tasks.running_text.mixtures import check_mixture, mixtures
 from hf_attention_zoo.tasks.running_text.objectives import objective_class
-from hf_attention_zoo.tasks.running_text.scored_text import chosen_text
+from hf_attention_zoo.tasks.running_text.rows import DocumentSource
+from hf_attention_zoo.tasks.running_text.scored_text import ChosenText, chosen_text
 from hf_attention_zoo.whole_files import json_if_any
 
 
@@ -38,6 +42,8 @@ def evaluate_language(
     baseline_documents: int | None = None,
     batch_size: int = 16,
     baselines: bool = True,
+    mix_with: str | None = None,
+    mix_weight: float | str | None = None,
     output: str | Path | None = None,
     command: str = "",
 ) -> dict[str, Any]:
@@ -51,10 +57,15 @@ def evaluate_language(
         max_documents: score only the first documents.
         baseline_documents: n-gram models learn from so many documents at most.
         baselines: score n-gram models of the training split, too.
+        mix_with: an n-gram model of the training split that a model of next tokens is mixed with, too: "1-gram" to
+            "4-gram" (Kneser-Ney), or "interpolated-3-gram". Under `mixtures` the metrics say what comes of it.
+        mix_weight: share of the n-gram model, above 0 and below 1, or "fitted", on the validation split. By default
+            both a half and fitted.
         output: file to write, by default metrics.json in the folder.
 
     Raises:
-        ValueError: no such folder, data set, split or column, or an architecture that is not pre-trained.
+        ValueError: no such folder, data set, split or column, an architecture that is not pre-trained, or nothing to
+            mix.
     """
     given = {
         "dataset": dataset,
@@ -77,6 +88,11 @@ def evaluate_language(
     longest = length or trained_length(facts)
     if longest is None:
         longest = min(128, getattr(model.config, "max_position_embeddings", None) or 128)
+    training = chosen.source("train", baseline_documents)
+    validation = None if mix_with is None else validation_text(chosen, split)
+    mixable = check_mixture(objective, mix_with, mix_weight, split, training, validation)
+    if validation is not None:
+        objective.check_held_out(tokenizer, validation, longest)
     started = time.monotonic()
     found = objective.evaluate(model, tokenizer, held_out, length=longest, batch_size=batch_size)
     seconds = time.monotonic() - started
@@ -84,13 +100,27 @@ def evaluate_language(
     metrics = base_metrics(objective.task, model, chosen.name, split, documents, seconds, command)
     metrics["results"] |= {name: _rounded(value) for name, value in found.items()}
     metrics["length"] = longest
-    training = chosen.source("train", baseline_documents)
     learnt = training.has_split()
     if baselines and split != "train" and learnt:
         simpler = objective.baselines(tokenizer, training, held_out, length=longest)
         metrics["baselines"] = {
             name: {number: _rounded(value) for number, value in numbers.items()} for name, numbers in simpler.items()
         }
+    if mixable is not None and mix_with is not None:
+        made, alone = mixtures(
+            mixable,
+            model,
+            tokenizer,
+            training,
+            validation,
+            list(held_out),
+            mix_with=mix_with,
+            mix_weight=mix_weight,
+            length=longest,
+            batch_size=batch_size,
+        )
+        metrics["mixtures"] = [{name: _rounded(value) for name, value in one.items()} for one in made]
+        metrics["baselines"].setdefault(mix_with, {name: _rounded(value) for name, value in alone.items()})
     metrics |= missing_baselines(baselines, split, learnt)
     write_metrics(metrics, folder, output)
     return metrics
@@ -106,7 +136,20 @@ def trained_length(facts: dict[str, Any]) -> int | None:
     ).longest()
 
 
-def _rounded(value: float) -> float | int:
+def validation_text(chosen: ChosenText, split: str) -> DocumentSource | None:
+    """The text on which weights of a mixture are fitted; None if there is none, or it is what is scored."""
+    if canonical_split(split) == "validation":
+        return None
+    try:
+        found = chosen.source("validation")
+    except ValueError:  # the training named files, and none of them for validation
+        return None
+    return found if found.has_split() else None
+
+
+def _rounded(value: Any) -> Any:
+    if not isinstance(value, float | int):
+        return value
     return int(value) if float(value).is_integer() else round(float(value), 4)
 
 
@@ -122,6 +165,8 @@ def summary(metrics: dict[str, Any]) -> str:
                 if name in numbers
             )
             lines.append(f"  {name:<23} {value:9.3f}{beside}")
+    for mixture in metrics.get("mixtures", []):
+        lines.append(f"  {mixture['mixed_perplexity']:.3f} perplexity {mixture_name(mixture)}")
     return "\n".join([*lines, *(f"  {reason}" for reason in metrics.get("left_out", []))])
 
 

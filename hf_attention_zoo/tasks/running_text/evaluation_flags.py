@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from hf_attention_zoo.evaluation.evaluation_flags import METRICS_FILE
 from hf_attention_zoo.flags import FIRST, FlagParser
+from hf_attention_zoo.tasks.running_text.mixture_names import FITTED, MIXED_WITH
 
 FLAGS = ("--dataset", "--split", "--max_documents", "--batch_size", "--length", "--no_baselines", "--output")
+
+
+def weight(text: str) -> float | str:
+    """A share, or "fitted"; what else it may be is checked with the rest."""
+    return text if text == FITTED else float(text)
 
 
 def build_parser(program: str) -> FlagParser:
@@ -25,6 +31,15 @@ def build_parser(program: str) -> FlagParser:
     )
     parser.add_argument("--batch_size", "--batch-size", type=int, default=16, help="examples at a time; default: 16")
     parser.add_argument("--no_baselines", "--no-baselines", action="store_true", help="score the model alone")
+    parser.add_argument(
+        "--mix_with", "--mix-with", choices=MIXED_WITH, help="mix the next tokens with those of an n-gram model, too"
+    )
+    parser.add_argument(
+        "--mix_weight",
+        "--mix-weight",
+        type=weight,
+        help=f"share of the n-gram model, or {FITTED} (on the validation split); default: both 0.5 and {FITTED}",
+    )
     parser.add_argument("--output", help=f"file for the metrics; default: {METRICS_FILE} in the folder")
     parser.flags_by_group({FIRST: FLAGS}, rest="how the data are read")
     return parser

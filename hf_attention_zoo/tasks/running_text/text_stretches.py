@@ -213,6 +213,19 @@ class TextStretchesObjective(Objective):
         raise _too_short(length)
 
     @torch.no_grad()
+    def log_probabilities(
+        self, model: Any, tokenizer: Any, documents: Iterable[Document], *, length: int, batch_size: int
+    ) -> np.ndarray:
+        """log p of all but the first token of each stretch, in nats: (N, length - 1)."""
+        stretches = self.held_out(tokenizer, documents, length)
+        logs = []
+        for start in range(0, len(stretches), batch_size):
+            ids = torch.from_numpy(stretches[start : start + batch_size]).to(model.device)
+            logits = model(input_ids=ids).logits[:, :-1].float()
+            losses = functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="none")
+            logs.append(-losses.view(len(ids), -1).cpu().double().numpy())
+        return np.concatenate(logs)
+
     def evaluate(
         self, model: Any, tokenizer: Any, documents: Iterable[Document], *, length: int, batch_size: int
     ) -> dict[str, float]:
@@ -222,14 +235,19 @@ class TextStretchesObjective(Objective):
         what stands between white space: comparable between tokenizers.
         """
         documents = list(documents)
-        stretches = self.held_out(tokenizer, documents, length)
-        total = 0.0
-        for start in range(0, len(stretches), batch_size):
-            ids = torch.from_numpy(stretches[start : start + batch_size]).to(model.device)
-            logits = model(input_ids=ids).logits[:, :-1].float()
-            total += functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="sum").item()
-        tokens = stretches.shape[0] * (stretches.shape[1] - 1)
-        return {"loss": total / tokens, "tokens": tokens, **perplexities(total / tokens, documents, tokenizer)}
+        logs = self.log_probabilities(model, tokenizer, documents, length=length, batch_size=batch_size)
+        loss = -float(logs.mean())
+        return {"loss": loss, "tokens": logs.size, **perplexities(loss, documents, tokenizer)}
+
+    def running_text(self, tokenizer: Any, documents: Iterable[Document]) -> np.ndarray:
+        """The ids of documents as one text, each closed as for the model."""
+        closing = self.closing(tokenizer)
+        chunks = ids_of_documents(documents, tokenizer)
+        return np.concatenate([chunk if closing is None else np.append(chunk, closing) for chunk in chunks])
+
+    def counted(self, counts: Any, tokenizer: Any, documents: Iterable[Document], length: int) -> np.ndarray:
+        """`log_probabilities` of an n-gram model."""
+        return np.stack([counts.log_probabilities(row)[1:] for row in self.held_out(tokenizer, documents, length)])
 
     def baselines(
         self, tokenizer: Any, documents: Iterable[Document], held_out: Iterable[Document], *, length: int
@@ -239,14 +257,11 @@ class TextStretchesObjective(Objective):
         They learn from all documents as one text, each closed as for the model, and see up to three tokens before.
         """
         held = list(held_out)
-        closing = self.closing(tokenizer)
-        pieces = []
-        for chunk in ids_of_documents(documents, tokenizer):
-            pieces.append(chunk if closing is None else np.append(chunk, closing))
+        learnt = self.running_text(tokenizer, documents)
         stretches = list(self.held_out(tokenizer, held, length))
         found = {}
         for order in (1, 2, 3, 4):
-            model = NGramModel([np.concatenate(pieces)], len(tokenizer), order)
+            model = NGramModel([learnt], len(tokenizer), order)
             nats = math.log(model.perplexity(stretches, skip=1))
             found[f"{order}-gram"] = {"loss": nats, **perplexities(nats, held, tokenizer)}
         return found
