@@ -69,6 +69,8 @@ class ZooTrainingArguments(HistoricalArguments, Seq2SeqTrainingArguments):
             self._check_noam_schedule()
         if self.release_schedule is not None:
             self._check_release_schedule()
+        if self.learning_rate_decay is not None:
+            self._check_decay()
         if self.label_smoothing_distribution not in SMOOTHING_DISTRIBUTIONS:
             raise ValueError(
                 f"label_smoothing_distribution={self.label_smoothing_distribution!r}; it is one of "
@@ -95,6 +97,10 @@ class ZooTrainingArguments(HistoricalArguments, Seq2SeqTrainingArguments):
             )
         if self.noam_schedule or self.halve_learning_rate_from is not None:
             raise ValueError("release_schedule and another schedule of this package; choose one of them")
+
+    def _check_decay(self) -> None:
+        if self.noam_schedule or self.release_schedule is not None or self.halve_learning_rate_from is not None:
+            raise ValueError("learning_rate_decay and another schedule of this package; choose one of them")
 
     def _check_averaging(self, last: int) -> None:
         if str(getattr(self.save_strategy, "value", self.save_strategy)) == "no":

@@ -17,6 +17,7 @@ ABOVE_ZERO = frozenset({"save_steps", "eval_steps", "logging_steps", "adam_epsil
 NOT_NEGATIVE = frozenset(
     {"learning_rate", "weight_decay", "max_grad_norm", "warmup_steps", "early_stopping_threshold", "eval_delay"}
     | {"dataloader_num_workers", "held_out_documents", "seed", "data_seed", "halve_learning_rate_from"}
+    | {"learning_rate_decay"}
 )
 BELOW_ONE = frozenset({"adam_beta1", "adam_beta2", "adadelta_rho", "validation_share"})
 SHARES = frozenset({"label_smoothing_factor"})

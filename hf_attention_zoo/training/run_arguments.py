@@ -253,6 +253,13 @@ class HistoricalArguments:
             "model's."
         },
     )
+    learning_rate_decay: float | None = field(
+        default=None,
+        metadata={
+            "help": "Divide the learning rate by 1 + this times the updates done, in place of --lr_scheduler_type "
+            "(Bengio et al. 2003: 1e-8)."
+        },
+    )
     release_schedule: str | None = field(
         default=None,
         metadata={

@@ -33,6 +33,7 @@ from hf_attention_zoo.training.checkpoint_averaging import AverageLastCheckpoint
 from hf_attention_zoo.training.choosing_metric import bare_name, refusal
 from hf_attention_zoo.training.epoch_order import LikeLengths, WholeStream
 from hf_attention_zoo.training.halving_schedule import halving_factor
+from hf_attention_zoo.training.inverse_time_schedule import inverse_time_factor
 from hf_attention_zoo.training.label_smoothing import OtherClassesSmoother
 from hf_attention_zoo.training.noam_schedule import model_width, noam_rate
 from hf_attention_zoo.training.optimizers import optimizer_class
@@ -193,6 +194,9 @@ class ZooTrainer(ResumableTrainer):
         if self.args.release_schedule is not None:
             warmup = self.args.get_warmup_steps(num_training_steps)
             return release_factor(self.args.release_schedule, warmup, num_training_steps)
+        decay = self.args.learning_rate_decay
+        if decay is not None:
+            return lambda done: inverse_time_factor(done, decay)
         first = self.args.halve_learning_rate_from
         if first is None:
             return None

@@ -12,7 +12,7 @@ SMALL_CONFIG: dict[str, Any] = {"embedding_size": 128, "hidden_size": 128, "dire
 PRETRAINING_RECIPES: dict[str, dict[str, Any]] = {
     "paper": {
         "description": "the best sizes of Table 1; one stream, ten passes, weight decay on all but the biases. 63 "
-        "words an update and not one, with 63 times the rate, since the loss is their mean",
+        "words an update and not one, with 63 times the rate and its decay, since the loss is their mean",
         "config": {**BEST_CONFIG, "stateful": True},
         "objective": {"batching": "contiguous"},
         "tokenizer": {"vocab_size": 16_383, "min_frequency": 4, "lowercase": False},
@@ -20,6 +20,7 @@ PRETRAINING_RECIPES: dict[str, dict[str, Any]] = {
         "training": {
             **PAPER_TRAINING,
             "learning_rate": 63e-3,
+            "learning_rate_decay": 63e-8,
             "weight_decay": 1e-4,
             "max_grad_norm": 0.0,
             "warmup_steps": 0,

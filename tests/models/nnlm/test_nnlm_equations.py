@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from datasets import Dataset
 
 from hf_attention_zoo import NNLMConfig, NNLMForCausalLM, get_architecture
 from hf_attention_zoo.models.nnlm.facts_nnlm import BEST_CONFIG, BEST_PARAMETERS
+from hf_attention_zoo.training.arguments import ZooTrainingArguments
+from hf_attention_zoo.training.zoo_trainer import ZooTrainer
 
 ROW = get_architecture("nnlm")
 FORMS: list[dict[str, Any]] = [{}, {"direct_connections": False}, {"hidden_size": 0}, {"order": 2}]
@@ -116,11 +120,23 @@ def test_the_cache_is_the_last_words() -> None:
     assert list(cache.hypothesis) == ["words"] and torch.equal(cache.hypothesis["words"], nearest_first)
 
 
-def test_weights_decay_as_in_the_paper_and_biases_do_not(tmp_path: Any) -> None:
-    from transformers import Trainer, TrainingArguments
-
-    settings = ROW.pretraining_recipes["paper"]["training"]
-    trainer = Trainer(made(), TrainingArguments(str(tmp_path), weight_decay=settings["weight_decay"], use_cpu=True))
+def test_the_papers_recipe_is_its_descent_rates_and_decay(tmp_path: Path) -> None:
+    """eps_t = 1e-3 / (1 + 1e-8 t) of plain descent, t counting words, 63 of them an update; biases do not decay."""
+    settings = {**ROW.pretraining_recipes["paper"]["training"], "max_steps": 3, "logging_steps": 1, "save_steps": 99}
+    ids = torch.randint(5, 48, (64,)).tolist()
+    trainer = ZooTrainer(
+        made(),
+        ZooTrainingArguments(str(tmp_path), use_cpu=True, report_to="none", disable_tqdm=True, **settings),
+        train_dataset=Dataset.from_list([{"input_ids": ids, "labels": ids}] * 4),
+    )
     decayed = set(trainer.get_decay_parameter_names(trainer.model))
-    assert settings["weight_decay"] == 1e-4
     assert decayed == {"model.embed_tokens.weight", "model.hidden_projection.weight", "lm_head.weight"}  # C, H, [U W]
+    trainer.train()
+    assert isinstance(trainer.optimizer.optimizer, torch.optim.SGD)
+    assert {group["weight_decay"] for group in trainer.optimizer.param_groups} == {1e-4, 0.0}
+    rates = [log["learning_rate"] for log in trainer.state.log_history if "loss" in log]
+    assert rates == pytest.approx([63 * 1e-3 / (1 + 1e-8 * 63 * t) for t in range(3)], rel=1e-9)
+    with pytest.raises(ValueError, match="learning_rate_decay and another schedule"):
+        ZooTrainingArguments(str(tmp_path), learning_rate_decay=1e-8, halve_learning_rate_from=1.0)
+    with pytest.raises(ValueError, match=r"learning_rate_decay=-1\.0; it must be 0 or more"):
+        ZooTrainingArguments(str(tmp_path), learning_rate_decay=-1.0)
