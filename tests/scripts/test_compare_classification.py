@@ -36,14 +36,13 @@ def folder_of(path: Path, pairs: bool = False) -> str:
 
 
 def test_every_system_of_the_protocol_is_there_and_runs_where_it_belongs(compare: Any, protocol: dict) -> None:
-    from hf_attention_zoo import HANConfig, SelfAttentiveConfig
     from hf_attention_zoo.registry import get_architecture
 
     for settings in protocol["systems"].values():
         if settings["kind"] == "zoo":
             row = get_architecture(settings["model"])
             assert settings["recipe"] in row.recipes
-            {"han": HANConfig, "self_attentive": SelfAttentiveConfig}[settings["model"]](**settings.get("config", {}))
+            row.config_class(**settings.get("config", {}))
     found = list(compare.runs(protocol, {"sent_nsmc_ko": "there"}))
     assert len({run.key for run in found}) == len(found) == len({run.folder for run in found})
     assert {run.dataset for run in found} == set(protocol["datasets"]) - {"doc_moviereviews"}

@@ -42,9 +42,13 @@ def text_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def run_arguments(text_folder: Path, tmp_path: Path) -> Arguments:
     def arguments(*flags: str, model: str = "bert2018", folder: str = "run") -> list[str]:
+        fields = {f"--config.{name}" for name in get_architecture(model).tiny_config().to_dict()}
+        pairs = [*zip(SIZES[::2], SIZES[1::2], strict=True)]
+        known = [pair for pair in pairs if not pair[0].startswith("--config.") or pair[0] in fields]
+        sizes = [word for pair in known for word in pair]
         data = ("--dataset", str(text_folder), "--output_dir", str(tmp_path / folder))
         second = ("--second_length", "48") if model == "bert2018" else ()
-        return [model, *data, *SIZES, "--max_steps", "8", "--eval_steps", "8", *second, *flags]
+        return [model, *data, *sizes, "--max_steps", "8", "--eval_steps", "8", *second, *flags]
 
     return arguments
 
@@ -74,21 +78,18 @@ def test_a_stopped_run_goes_on_to_the_same_losses(run_arguments: Arguments, tmp_
     assert auto.from_pretrained(folder).config.vocab_size == len(tokenizer)
 
 
-def test_a_stopped_run_carries_its_states_on(run_arguments: Arguments) -> None:
-    flags = ("--config.stateful", "True", "--objective.batching", "contiguous", "--eval_strategy", "no")
-    sizes = ("--config.embedding_size", "8", "--config.truncation", "4", "--tokenizer.kind", "subword")
-
-    def arguments(folder: str) -> list[str]:
-        given = run_arguments(*flags, *sizes, model="elman", folder=folder)
-        unknown = {"--config.num_hidden_layers", "--config.num_attention_heads", "--config.intermediate_size"}
-        unknown |= {"--config.max_position_embeddings"}
-        places = [place for place, flag in enumerate(given) if flag in unknown]
-        return [word for place, word in enumerate(given) if place not in places and place - 1 not in places]
-
-    whole = pretrain(arguments("whole"))
+@pytest.mark.parametrize(
+    ("model", "sizes"),
+    [("elman", ["--config.embedding_size", "8", "--config.truncation", "4"]), ("nnlm", ["--config.order", "3"])],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_stopped_run_carries_its_states_on(run_arguments: Arguments, model: str, sizes: list[str]) -> None:
+    flags = ["--config.stateful", "True", "--objective.batching", "contiguous", "--eval_strategy", "no"]
+    flags += ["--tokenizer.kind", "subword", *sizes]
+    whole = pretrain(run_arguments(*flags, model=model, folder="whole"))
     with pytest.raises(TrainingStopped):
-        pretrain([*arguments("run"), "--seed", "42"], StopAt(5))
-    assert losses(pretrain([*arguments("run"), "--seed", "42"])) == losses(whole)
+        pretrain(run_arguments(*flags, "--seed", "42", model=model), StopAt(5))
+    assert losses(pretrain(run_arguments(*flags, "--seed", "42", model=model))) == losses(whole)
 
 
 def test_a_run_that_goes_on_without_passing_over_batches_goes_on_in_the_text(run_arguments: Arguments) -> None:
@@ -105,7 +106,7 @@ def test_a_run_that_goes_on_without_passing_over_batches_goes_on_in_the_text(run
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["bert2018", "gpt2018"])
+@pytest.mark.parametrize("model", ["bert2018", "gpt2018", "nnlm"])
 def test_two_processes_give_the_losses_of_one(run_arguments: Arguments, tmp_path: Path, model: str) -> None:
     def arguments(*flags: str, folder: str) -> list[str]:
         return ["pretrain", *run_arguments(*flags, model=model, folder=folder)]

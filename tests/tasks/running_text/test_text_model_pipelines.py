@@ -136,7 +136,7 @@ def test_vectors_of_tokens_are_given_out(tmp_path: Path) -> None:
     assert vectors.shape[1] == 16 and vectors.isfinite().all()
 
 
-@pytest.mark.parametrize("name", ["elman", "lstm1997"])
+@pytest.mark.parametrize("name", ["elman", "lstm1997", "nnlm"])
 @pytest.mark.parametrize("kind", ["word", "subword", "character"])
 def test_what_a_recurrent_network_writes_is_what_its_tokens_say(name: str, kind: str, tmp_path: Path) -> None:
     row, tokenizer = get_architecture(name), TextTokenizer.train(TEXTS, kind=kind, vocab_size=120)
