@@ -7,6 +7,7 @@ import importlib
 import json
 import re
 import shlex
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -79,7 +80,7 @@ def test_every_command_exists_with_its_flags(line: str, monkeypatch: pytest.Monk
     if "scripts/train.py" in words:
         words = ["attention-zoo", "train", *words[words.index("scripts/train.py") + 1 :]]
     if "attention-zoo" not in words:
-        assert words[0] in ("pip", "python", "sphinx-build"), f"what is {words[0]}?"
+        assert words[0] in ("pip", "python", "printf", "sphinx-build"), f"what is {words[0]}?"
         return
     command, *words = words[words.index("attention-zoo") + 1 :]
     assert command in COMMANDS
@@ -96,6 +97,26 @@ def test_every_command_exists_with_its_flags(line: str, monkeypatch: pytest.Monk
     stop_after_parsing(monkeypatch)
     with pytest.raises(Understood):
         module.main(words)
+
+
+WORKS_AS_IT_STANDS = ("model_cards/", "printf ", "attention-zoo aer found.txt")
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=page_name)
+def test_commands_on_published_folders_work_as_they_stand(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from hf_attention_zoo.cli.command import main
+
+    (tmp_path / "model_cards").symlink_to(ROOT / "model_cards", target_is_directory=True)
+    monkeypatch.chdir(tmp_path)
+    for line in commands(page):
+        if not any(part in line for part in WORKS_AS_IT_STANDS):
+            continue
+        if line.startswith("printf"):
+            subprocess.run(["bash", "-c", line], check=True)
+            continue
+        assert main(shlex.split(line)[1:]) == 0, f"{line}\n{capsys.readouterr().err[-500:]}"
 
 
 # Where the pages name a folder that the reader has trained, its published counterpart tells which task it is of.
