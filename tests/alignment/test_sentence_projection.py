@@ -10,6 +10,7 @@ import torch
 
 from hf_attention_zoo import TranslationTokenizer, get_architecture
 from hf_attention_zoo.alignment.results.sentence_projection import (
+    SentenceProjection,
     models_with_vectors,
     principal_plane,
     project_sentences,
@@ -101,6 +102,17 @@ def test_every_sentence_stands_in_the_picture_and_labels_do_not_cover_each_other
     assert (tmp_path / "sentences.png").stat().st_size > 5000
     with pytest.raises(ValueError, match="suffix must be one of"):
         made.plot(tmp_path / "sentences.doc")
+
+
+def test_of_a_document_the_first_words_stand_in_the_picture() -> None:
+    texts = tuple(f"{number} " + "a document of many words " * 20 for number in range(12))
+    points = np.random.default_rng(1).normal(scale=0.1, size=(12, 2))
+    figure = SentenceProjection(texts, points, (0.6, 0.4)).plot()
+    labels = [text for text in figure.axes[0].texts if text.get_text()]
+    assert len(labels) == 12 and all(label.get_text().count("\n") == 1 for label in labels)
+    assert all(label.get_text().endswith("...") for label in labels)
+    boxes = [label.get_window_extent() for label in labels]
+    assert not any(one.overlaps(other) for place, one in enumerate(boxes) for other in boxes[:place])
 
 
 def test_the_command_draws_and_writes_numbers(

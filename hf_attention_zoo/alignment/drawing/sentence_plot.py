@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Box = tuple[float, float, float, float]  # left, bottom, right, top in pixels
 
 LABEL_WIDTH = 34  # characters of a label's line
-
+LABEL_LINES = 2  # what is longer ends in dots: the whole of a document would hide the others
 
 DISTANCES = (6, 16, 28, 42, 60, 80, 110)  # points between a sentence's dot and its label
 PLACES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))  # where a label may stand
@@ -29,7 +29,7 @@ def plot_sentences(
     title: str | None = None,
     dpi: int = 160,
 ) -> Any:
-    """One point per sentence with the sentence beside it; where there is room, no label covers another.
+    """One point per sentence with its first words beside it; where there is room, no label covers another.
 
     Returns matplotlib's Figure.
 
@@ -58,7 +58,7 @@ def plot_sentences(
     taken = [(x - dot, y - dot, x + dot, y + dot) for x, y in axes.transData.transform(projection.points)]
     for point, label in zip(projection.points, labels, strict=True):
         text = axes.annotate(
-            "\n".join(textwrap.wrap(label.text, LABEL_WIDTH) or [""]),
+            "\n".join(textwrap.wrap(label.text, LABEL_WIDTH, max_lines=LABEL_LINES, placeholder=" ...") or [""]),
             point,
             xytext=(0, 0),
             textcoords="offset points",
