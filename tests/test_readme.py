@@ -124,6 +124,7 @@ PUBLISHED = {
     "runs/de-en": "rnnsearch-de-en",
     "runs/sections": "han-debian-section",
     "runs/bert": "bert2018-small-debian",
+    "runs/gpt": "gpt2018-small-debian",
     "runs/captions": "show-attend-tell-emoji-en",
 }
 

@@ -124,7 +124,7 @@ SAMPLES: tuple[Sample, ...] = (
         languages=("ko", "en", "de", "fr"),
         default_direction=("ko", "en"),
         licence="Unicode-3.0",
-        source="Unicode CLDR short names, from npm emojibase-data 17.0.0",
+        source="Unicode CLDR short names, from npm emojibase-data 17.0.0 (https://www.npmjs.com/package/emojibase-data)",
         sizes={"train": 3218, "validation": 280, "test": 263},
         sha256={
             "train": "eee2cd24dadc8ff1973f6735115ed99219eed443cbc45a497a7dc09ef0530a1b",
@@ -143,7 +143,7 @@ SAMPLES: tuple[Sample, ...] = (
         languages=("de", "en"),
         default_direction=("de", "en"),
         licence="MPL-2.0",
-        source="LibreOffice help 7.4.7, from Debian 12 libreoffice-help-en-us and -de 4:7.4.7-1+deb12u14",
+        source="LibreOffice help 7.4.7, from Debian 12 libreoffice-help-en-us and -de 4:7.4.7-1+deb12u14 (https://packages.debian.org/bookworm/libreoffice-help-de)",
         sizes={"train": 26176, "validation": 1129, "test": 1155},
         sha256={
             "train": "56777e3eea24a0d73ccab116b372b8bd1f2208acb4787ec0317f2ca0d3b64e4d",
@@ -162,7 +162,7 @@ SAMPLES: tuple[Sample, ...] = (
         languages=("ko", "en"),
         default_direction=("ko", "en"),
         licence="MPL-2.0",
-        source="LibreOffice help 7.4.7, from Debian 12 libreoffice-help-en-us and -ko 4:7.4.7-1+deb12u14",
+        source="LibreOffice help 7.4.7, from Debian 12 libreoffice-help-en-us and -ko 4:7.4.7-1+deb12u14 (https://packages.debian.org/bookworm/libreoffice-help-ko)",
         sizes={"train": 12402, "validation": 532, "test": 534},
         sha256={
             "train": "479af33de17b54003d6d3904beb96c9f82d1109c96ed2227873387718f44a53a",
@@ -180,7 +180,7 @@ SAMPLES: tuple[Sample, ...] = (
         title="Descriptions of Debian packages, by section of the archive",
         languages=("en",),
         licence=DEBIAN_LICENCE,
-        source="Debian 12 (bookworm) main, package index and English descriptions",
+        source="Debian 12 (bookworm) main, package index and English descriptions (https://packages.debian.org/bookworm/)",
         sizes={"train": 10130, "validation": 1056, "test": 978},
         sha256={
             "train": "ececd8b7189a604b04002b26ed5cd5a27aebcc90fd2016b51a43ba23b296de9f",
@@ -204,7 +204,7 @@ SAMPLES: tuple[Sample, ...] = (
         title="Sentences of film and product reviews and short messages, by sentiment",
         languages=("en",),
         licence="MIT",
-        source="the ratings of Hutto and Gilbert (2014), from PyPI vaderSentiment 3.3.2",
+        source="the ratings of Hutto and Gilbert (2014), from PyPI vaderSentiment 3.3.2 (https://pypi.org/project/vaderSentiment/)",
         sizes={"train": 15787, "validation": 1284, "test": 1187},
         sha256={
             "train": "53c58d8de087d44fe838294426810686489e5898227e1decd2a4c5ca66f3c2ab",
@@ -225,7 +225,7 @@ SAMPLES: tuple[Sample, ...] = (
         title="A synopsis and a description: of the same Debian package or not?",
         languages=("en",),
         licence=DEBIAN_LICENCE,
-        source="Debian 12 (bookworm) main, package index and English descriptions",
+        source="Debian 12 (bookworm) main, package index and English descriptions (https://packages.debian.org/bookworm/)",
         sizes={"train": 20099, "validation": 2198, "test": 2022},
         sha256={
             "train": "32da037901c5012b32c2850ac5ed9b628c2d7250bd7ecd9a9ce8d015134ffd64",
@@ -246,7 +246,7 @@ SAMPLES: tuple[Sample, ...] = (
         default_language="en",
         licence="Apache-2.0 AND Unicode-3.0",
         source="Noto Emoji, 64 pixels, from npm emoji-datasource-google 16.0.0; Unicode CLDR short names, from npm "
-        "emojibase-data 17.0.0",
+        "emojibase-data 17.0.0 (https://www.npmjs.com/package/emoji-datasource-google)",
         sizes={"train": 1041, "validation": 147, "test": 142},
         sha256={
             "train": "768b589ca87cef420d7ae5dae1fa80930e82c0f137505712786ec84ca1745f08",
@@ -265,7 +265,7 @@ SAMPLES: tuple[Sample, ...] = (
         title="Running text: descriptions of Debian packages, 2.07 million words",
         languages=("en",),
         licence=DEBIAN_LICENCE,
-        source="Debian 12 (bookworm) main, English descriptions",
+        source="Debian 12 (bookworm) main, English descriptions (https://packages.debian.org/bookworm/)",
         sizes={"train": 27272, "validation": 706, "test": 624},
         sha256={
             "train": "1808261f2a68aa0fd24845e46d121775bd553a0da1050d4eaef68b08cc47bb93",

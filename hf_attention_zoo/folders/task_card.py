@@ -21,6 +21,7 @@ class Wording:
         reading: what `seconds` of the metrics measures.
         pipeline: name of the pipeline, where it is not the Hub's tag.
         pipeline_options: further arguments of the pipeline's call in the example, as `, name=value`.
+        shown: what the example prints of the pipeline's answer, with `{}` where that stands.
         reader: Auto class of what makes the inputs.
     """
 
@@ -31,6 +32,7 @@ class Wording:
     reading: str = "time"
     pipeline: str | None = None
     pipeline_options: str = ""
+    shown: str = "{}"
     reader: str = "AutoTokenizer"
 
 

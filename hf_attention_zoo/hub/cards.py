@@ -239,10 +239,9 @@ def example_code(checkpoint: Checkpoint, name: str) -> str:
     wording = checkpoint.wording
     named = ", ".join(sorted({checkpoint.auto_class, wording.reader, "pipeline"}))
     task, text = quoted(wording.pipeline or checkpoint.task), example_input(checkpoint) or 'input("text: ")'
-    return (
-        f"import hf_attention_zoo\nfrom transformers import {named}\n\n"
-        f"print(pipeline({task}, model={quoted(name)})({text}{wording.pipeline_options}))"
-    )
+    answer = f"pipeline({task}, model={quoted(name)})({text}{wording.pipeline_options})"
+    shown = wording.shown.replace("{}", answer)
+    return f"import hf_attention_zoo\nfrom transformers import {named}\n\nprint({shown})"
 
 
 def widget(checkpoint: Checkpoint) -> list[dict[str, Any]] | None:

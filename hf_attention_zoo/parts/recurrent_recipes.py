@@ -49,7 +49,14 @@ QUICKSTART: dict[str, Any] = {
         "max_eval_documents": 100,
         "tokenizer_documents": 3000,
     },
-    "training": {**_TRAINING, "max_steps": 900, "eval_strategy": "steps", "eval_steps": 450, "save_steps": 450},
+    "training": {
+        **_TRAINING,
+        "learning_rate": 1e-2,
+        "max_steps": 900,
+        "eval_strategy": "steps",
+        "eval_steps": 450,
+        "save_steps": 450,
+    },
 }
 
 # With labels, ten passes.

@@ -43,6 +43,15 @@ def test_weights_are_in_half_precision_and_small(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_card_links_its_paper_and_its_data(folder: Path) -> None:
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    source = re.search(r"^\| data source \| (.+) \|$", card, re.MULTILINE)
+    assert source is not None and re.search(r"https://[\w./-]+\w", source[1]), "where can the data be had?"
+    row = get_architecture(json.loads((folder / "config.json").read_text())["model_type"])
+    assert f"]({row.paper_url})" in card
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_the_card_is_what_the_files_beside_it_give(folder: Path) -> None:
     assert (folder / "README.md").read_text(encoding="utf-8") == build_card(folder)
 

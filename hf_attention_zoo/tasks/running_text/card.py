@@ -31,7 +31,12 @@ CARD = TaskCard(
         "text-generation": Wording(
             purpose="continues texts, pre-trained for other tasks",
             reading="time to read the split",
-            pipeline_options=", do_sample=False, max_new_tokens=30",
+            pipeline_options=", do_sample=False, max_new_tokens=30, no_repeat_ngram_size=3",
+        ),
+        "feature-extraction": Wording(
+            purpose="gives each word a vector in its context, pre-trained for other tasks",
+            reading="time to read the split",
+            shown="[len(vector) for vector in {}[0]]",
         ),
     },
     metrics={

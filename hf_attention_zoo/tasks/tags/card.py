@@ -5,7 +5,14 @@ from hf_attention_zoo.folders.card_text import Metric
 from hf_attention_zoo.folders.task_card import TaskCard, Wording
 
 CARD = TaskCard(
-    wording={"token-classification": Wording(purpose="gives each word a tag", reading="time to read the split")},
+    wording={
+        "token-classification": Wording(
+            purpose="gives each word a tag",
+            reading="time to read the split",
+            pipeline_options=', aggregation_strategy="first"',
+            shown='[(one["word"], one["entity_group"]) for one in {}]',
+        )
+    },
     metrics={
         "accuracy": Metric("accuracy", "accuracy", percent=True),
         "macro_f1": Metric("f1", "macro F1", percent=True),
