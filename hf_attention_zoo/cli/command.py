@@ -12,7 +12,10 @@ from hf_attention_zoo.near_names import did_you_mean
 
 # name -> (module with main(argv) -> exit code, one line of help)
 COMMANDS: dict[str, tuple[str, str]] = {
-    "quickstart": ("hf_attention_zoo.cli.quickstart", "train, score, save, reload, translate and draw, in minutes"),
+    "quickstart": (
+        "hf_attention_zoo.cli.quickstart",
+        "train, score, save, reload, use and draw any architecture, in minutes",
+    ),
     "train": (
         "hf_attention_zoo.tasks.train",
         "train an architecture on pairs, labels, tags, questions, choices or captions",
@@ -21,7 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "average": ("hf_attention_zoo.cli.average_checkpoints", "average the weights of a run's last checkpoints"),
     "evaluate": ("hf_attention_zoo.tasks.evaluate", "score a saved model on a split"),
     "translate": ("hf_attention_zoo.cli.translate_text", "translate a text, a file or standard input"),
-    "align": ("hf_attention_zoo.cli.align_text", "draw which source words each target word attends to"),
+    "align": ("hf_attention_zoo.cli.align_text", "draw what a model looked at: words, sentences, heads or regions"),
     "lineage": ("hf_attention_zoo.cli.follow_sentence", "show one sentence in every translator, oldest first"),
     "demo": ("hf_attention_zoo.cli.open_demo", "the same live in a browser, for any sentence and model"),
     "word-weights": ("hf_attention_zoo.cli.word_weights_by_label", "show the attention to a word, label by label"),

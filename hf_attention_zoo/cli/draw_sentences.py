@@ -22,7 +22,9 @@ def build_parser() -> CommandParser:
     parser.add_argument("--output", default="sentences.png", help="picture (.png, .svg, .pdf) or coordinates (.json)")
     parser.add_argument("--part", choices=("all", "top"), help="of seq2seq_lstm: all states, or h of the top layer")
     parser.add_argument("--title", help="a line above the picture")
-    parser.add_argument("--batch_size", "--batch-size", type=int, default=64)
+    parser.add_argument(
+        "--batch_size", "--batch-size", type=int, default=64, help="texts at a time; default: %(default)s"
+    )
     return parser
 
 

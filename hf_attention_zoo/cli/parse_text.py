@@ -32,8 +32,12 @@ def build_parser() -> CommandParser:
         "text", help=f"a sentence, a file, - for standard input; or gold trees ({', '.join(TREE_FILES)})"
     )
     parser.add_argument("--num_beams", "--num-beams", type=int, help="default: the model's own setting")
-    parser.add_argument("--max_new_tokens", "--max-new-tokens", type=int)
-    parser.add_argument("--batch_size", "--batch-size", type=int, default=32)
+    parser.add_argument(
+        "--max_new_tokens", "--max-new-tokens", type=int, help="longest tree, in tokens (default: the folder's)"
+    )
+    parser.add_argument(
+        "--batch_size", "--batch-size", type=int, default=32, help="sentences at a time; default: %(default)s"
+    )
     parser.add_argument("--max_samples", "--max-samples", type=int, help="only the first sentences of a file of trees")
     parser.add_argument("--output", help="file to write in place of standard output")
     parser.add_argument("--metrics", help="with gold trees: JSON file for the scores")

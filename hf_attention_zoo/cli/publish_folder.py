@@ -14,7 +14,7 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("folder", help="folder of the model")
     parser.add_argument("repo", help="user/name or organisation/name")
-    parser.add_argument("--private", action="store_true")
+    parser.add_argument("--private", action="store_true", help="make a repository that others cannot see")
     parser.add_argument("--revision", help="branch, made if need be")
     parser.add_argument("--message", help="commit message")
     parser.add_argument("--with-code", "--with_code", action="store_true", help="add the model's code")

@@ -133,12 +133,19 @@ def build_parser() -> CommandParser:
         epilog="Further flags are those of `attention-zoo train`, e.g. --num_train_epochs 5.",
     )
     parser.add_argument("--sample", help=f"embedded data (default: {DEFAULT_SAMPLE}, or what the architecture has)")
-    parser.add_argument("--architecture", default=DEFAULT_ARCHITECTURE, help="default: %(default)s")
+    parser.add_argument(
+        "--architecture", default=DEFAULT_ARCHITECTURE, help="what is trained; --list shows all (default: %(default)s)"
+    )
     parser.add_argument("--output_dir", "--output-dir", help="default: ./attention-zoo-ARCHITECTURE-SAMPLE")
     parser.add_argument("--source_lang", "--source-lang", help="translate from this language of the sample")
     parser.add_argument("--target_lang", "--target-lang", help="translate into this language of the sample")
-    parser.add_argument("--seed", type=int)
-    parser.add_argument("--overwrite_output_dir", "--overwrite-output-dir", action="store_true")
+    parser.add_argument("--seed", type=int, help="of the weights, the order of the rows and dropout")
+    parser.add_argument(
+        "--overwrite_output_dir",
+        "--overwrite-output-dir",
+        action="store_true",
+        help="train anew where an earlier start has trained",
+    )
     parser.add_argument("--list", action="store_true", help="show the samples and architectures, and end")
     return parser
 

@@ -18,7 +18,9 @@ def build_parser() -> CommandParser:
     parser.add_argument(
         "pairs", help="a file, or - for standard input; on each line a source, a tab, a target, perhaps more columns"
     )
-    parser.add_argument("--batch_size", "--batch-size", type=int, default=64)
+    parser.add_argument(
+        "--batch_size", "--batch-size", type=int, default=64, help="pairs at a time; default: %(default)s"
+    )
     parser.add_argument(
         "--unknown_words",
         "--unknown-words",

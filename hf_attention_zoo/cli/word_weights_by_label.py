@@ -23,7 +23,9 @@ def build_parser() -> CommandParser:
     parser.add_argument("--dataset_config", "--dataset-config", help="configuration of a Hub data set")
     parser.add_argument("--label_separator", "--label-separator", default=",", help="default: a comma")
     parser.add_argument("--max_documents", "--max-documents", type=int, help="read only the first N documents")
-    parser.add_argument("--batch_size", "--batch-size", type=int, default=64)
+    parser.add_argument(
+        "--batch_size", "--batch-size", type=int, default=64, help="documents at a time; default: %(default)s"
+    )
     parser.add_argument(
         "--output", help="histograms (.png, .svg, .pdf) or all numbers (.json); without it only the table is printed"
     )

@@ -19,7 +19,9 @@ def build_parser() -> CommandParser:
     )
     parser.add_argument("folder", help="folder of the model (or Hub id)")
     parser.add_argument("pairs", help="a file, or - for standard input; on each line a source, a tab, a target")
-    parser.add_argument("--batch_size", "--batch-size", type=int, default=32)
+    parser.add_argument(
+        "--batch_size", "--batch-size", type=int, default=32, help="pairs at a time; default: %(default)s"
+    )
     add_row_flags(parser)
     parser.add_argument("--head", type=number_or_name, help="a number, or mean (default)")
     parser.add_argument("--output", help="file to write in place of standard output")

@@ -63,6 +63,10 @@ def test_every_command_has_help_with_the_flags_that_matter_first(name: str, help
         assert titles[0] == FIRST and len(titles) > 1
         first = text.partition(f"{FIRST}:")[2].partition(f"\n{titles[1]}:")[0]
         assert 3 <= len(re.findall(r"\n  --", first)) <= MOST_FIRST
+    lines = text.splitlines()
+    flags = [place for place, line in enumerate(lines) if line.startswith("  --")]
+    alone = [place for place in flags if "  " not in lines[place].strip()]  # what the flag does stands below it
+    assert [lines[place] for place in alone if not lines[place + 1 : place + 2] or lines[place + 1][:8].strip()] == []
 
 
 def test_the_help_of_train_names_the_tasks_of_the_table_and_how_to_see_every_flag(help_texts: dict[str, str]) -> None:
