@@ -252,13 +252,29 @@ def adding_table() -> str:
     return "\n".join(lines)
 
 
+def quickstart_table() -> str:
+    """What scripts/time_quickstarts.py measured, a row for every architecture."""
+    kept = json.loads((ROOT / "scripts" / "benchmarks" / "quickstarts.json").read_text(encoding="utf-8"))["rows"]
+    lines = ["| `--architecture` | embedded sample | updates | processor seconds |", "|---|---|---|---|"]
+    for row in list_architectures():
+        found = kept.get(row.model_type)
+        cells = "- | - | -" if found is None else quickstart_cells(found)
+        lines.append(f"| [`{row.model_type}`](../lessons/{row.model_type}.md) | {cells} |")
+    return "\n".join(lines)
+
+
+def quickstart_cells(found: dict[str, Any]) -> str:
+    """Sample, updates and seconds of a quick start."""
+    return f"`{found['sample']}` | {found['steps']:,} | {found['processor_seconds']}"
+
+
 # page -> its generated parts, each between <!-- name --> and <!-- end name -->
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"architectures": english_lessons},
     "README.ko.md": {"architectures": korean_lessons},
     "docs/results/checkpoints.md": {"checkpoints": checkpoint_table},
     "docs/results/comparisons.md": {"pretraining": pretraining_tables, "adding": adding_table},
-    "docs/results/speed.md": {"padding": padding_table, "length": length_table},
+    "docs/results/speed.md": {"quickstarts": quickstart_table, "padding": padding_table, "length": length_table},
 }
 
 

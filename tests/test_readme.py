@@ -15,7 +15,7 @@ import pytest
 from pages import DOCS, FRONT, PAGES, ROOT, blocks, commands, load_file, page_name
 
 import hf_attention_zoo
-from hf_attention_zoo import get_architecture
+from hf_attention_zoo import get_architecture, list_architectures
 from hf_attention_zoo.cli import quickstart
 
 GUIDES = [path for path in DOCS if path.parent.name == "howto"]
@@ -47,6 +47,14 @@ def test_both_front_pages_have_the_same_parts() -> None:
         found = [len(re.findall(part, text, re.MULTILINE)) for text in (english, korean)]
         assert found[0] == found[1], part
     assert commands(FRONT[0]) == commands(FRONT[1])
+
+
+def test_quick_starts_keep_within_the_minutes_of_the_front_page() -> None:
+    file = ROOT / "scripts" / "benchmarks" / "quickstarts.json"
+    kept = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    assert set(kept) <= {row.model_type for row in list_architectures()} and len(kept) >= 14
+    assert "within three minutes each" in FRONT[0].read_text(encoding="utf-8")
+    assert [name for name, row in kept.items() if row["processor_seconds"] > 180] == []
 
 
 def test_the_sentence_of_the_front_page_is_held_out_and_its_score_is_the_kept_one() -> None:
