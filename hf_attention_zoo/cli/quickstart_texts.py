@@ -52,13 +52,16 @@ class QuickText(QuickTask):
 
     def draw(self, folder: Path, examples: Sequence[Example]) -> tuple[str, str]:
         from hf_attention_zoo.alignment.aligning import align
-        from hf_attention_zoo.folders.saved_model import load_checkpoint
+        from hf_attention_zoo.folders.saved_model import load_checkpoint, load_reader
 
         if self.row.aligner is None:
             return self.draw_words(folder)
-        (seen,) = align(*load_checkpoint(folder), [examples[0].given], head="all")
-        seen.plot(folder / PICTURE)
-        return PICTURE, "who looks at whom in the first of these texts, each head of the last layer in a colour"
+        model, _ = load_checkpoint(folder)
+        reader = load_reader(folder)  # which knows the hidden word's symbol
+        (seen,) = align(model, reader, [examples[0].given], head="all")
+        seen.plot(folder / PICTURE, token=reader.mask_token)
+        who = "who looks at whom" if reader.mask_token is None else "where the hidden word looks"
+        return PICTURE, f"{who} in the first of these texts, each head of the last layer in a colour"
 
     def draw_words(self, folder: Path) -> tuple[str, str]:
         """Words by what the model makes of them, for models that attend to nothing."""
