@@ -46,6 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "copy a model folder, with its code if wanted, or as ONNX or CTranslate2",
     ),
     "publish": ("hf_attention_zoo.cli.publish_folder", "send a model folder to the Hub"),
+    "reproduce": ("hf_attention_zoo.cli.reproduce_claims", "run the papers' claims again, with a verdict on each"),
     "list": ("hf_attention_zoo.cli.list_contents", "show the architectures, recipes, samples and metrics"),
 }
 

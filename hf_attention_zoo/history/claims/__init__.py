@@ -1,0 +1,1 @@
+"""One file a claim, listed in `history/table.py`."""

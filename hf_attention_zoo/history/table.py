@@ -1,0 +1,30 @@
+"""The table of claims, in the order of the lineage."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from types import ModuleType
+
+from hf_attention_zoo.history.claim import Claim
+
+# number -> module in `claims/`, which has a `CLAIM`
+CLAIMS: dict[str, str] = {
+    "A1": "a1_fixed_vector",
+}
+
+
+def load_claim(number: str) -> Claim:
+    """The claim of this number. Raises ValueError, with those that there are, for one that is unknown."""
+    if number not in CLAIMS:
+        near = difflib.get_close_matches(number.upper(), CLAIMS, n=1)
+        advice = f"did you mean {near[0]}? " if near else ""
+        raise ValueError(f"no claim {number!r}; {advice}there are {', '.join(CLAIMS)}")
+    claim = claim_module(number).CLAIM
+    assert isinstance(claim, Claim)
+    return claim
+
+
+def claim_module(number: str) -> ModuleType:
+    """The file of a claim."""
+    return importlib.import_module(f"hf_attention_zoo.history.claims.{CLAIMS[number]}")
