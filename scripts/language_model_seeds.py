@@ -5,7 +5,7 @@
 
 Every architecture is pre-trained by its recipe `small` and scored on the test split. Seed 1 is the published folder,
 in half precision. A run that is in `scripts/comparisons/language_models.json` is not made again, a stopped training
-goes on from its checkpoint, and the file is written after each run. At the end it prints means and spreads.
+goes on from its checkpoint, and the file is written after each run, with a table of means and spreads beside it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from hf_attention_zoo.folders.written_files import FACTS_FILE
 from hf_attention_zoo.tasks.running_text.evaluation import evaluate_language
-from hf_attention_zoo.tasks.running_text.mixture_names import mixture_name
+from hf_attention_zoo.tasks.running_text.mixture_names import INTERPOLATED, N_GRAMS, mixture_name
 from hf_attention_zoo.tasks.running_text.pretrain import pretraining_plan
 from hf_attention_zoo.tasks.train import run_training
 
@@ -45,9 +45,9 @@ def folder_of(model: str, seed: int, data: Path, work_dir: Path) -> Path:
 def scores(folder: Path, data: Path, work_dir: Path) -> dict[str, Any]:
     """What is kept of a run, and the n-gram models beside it."""
     facts = json.loads((folder / FACTS_FILE).read_text(encoding="utf-8"))
-    metrics = evaluate_language(
-        folder, dataset=str(data), split="test", mix_with="4-gram", output=work_dir / "metrics.json"
-    )
+    settings: dict[str, Any] = {"dataset": str(data), "split": "test", "output": work_dir / "metrics.json"}
+    metrics = evaluate_language(folder, mix_with="4-gram", **settings)
+    papers = evaluate_language(folder, mix_with=INTERPOLATED, baselines=False, **settings)
     return {
         "validation_perplexity": round(facts["validation"]["perplexity"], 4),
         "perplexity": metrics["results"]["perplexity"],
@@ -56,8 +56,8 @@ def scores(folder: Path, data: Path, work_dir: Path) -> dict[str, Any]:
         "steps": facts["steps"],
         "seconds": facts["seconds"],
         "hardware": facts["hardware"],
-        "mixtures": metrics["mixtures"],
-        "baselines": metrics["baselines"],
+        "mixtures": metrics["mixtures"] + papers["mixtures"],
+        "baselines": metrics["baselines"] | papers["baselines"],
     }
 
 
@@ -78,7 +78,7 @@ def summary(found: dict[str, Any]) -> str:
         lines.append(f"| `{model}` | {len(runs)} | {' | '.join(cells)} |")
     for name, numbers in found.get("baselines", {}).items():
         per_word = f"{numbers['perplexity_per_word']:.1f}"
-        lines.append(f"| Kneser-Ney, {name} | - | - | {numbers['perplexity']:.1f} | {per_word} | - | - |")
+        lines.append(f"| {N_GRAMS[name]} | - | - | {numbers['perplexity']:.1f} | {per_word} | - | - |")
     return "\n".join(lines)
 
 
@@ -108,6 +108,7 @@ def main() -> None:
             kept["runs"][key] = found
             kept["runs"] = dict(sorted(kept["runs"].items()))
             RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+            RESULTS.with_suffix(".md").write_text(summary(kept) + "\n", encoding="utf-8")
             print(key, found["perplexity"], [mixture_name(one) for one in found["mixtures"]], flush=True)
     print(summary(kept))
 

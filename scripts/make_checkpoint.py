@@ -51,6 +51,7 @@ def main() -> None:
     parser.add_argument("--example_answer", help="what the data give as its label, caption or translation")
     parser.add_argument("--dataset", help="score on this in place of the training's data set")
     parser.add_argument("--summary", help="one sentence for the head of the card")
+    parser.add_argument("--mix_with", help="an n-gram model that a language model is mixed with, too")
     parser.add_argument("--group_column", help="of captions: score the rows of each value of this column apart")
     for name in ("data_licence", "data_source", "limits"):
         parser.add_argument(f"--{name}", help="what the card says, for data that are no embedded sample")
@@ -63,7 +64,8 @@ def main() -> None:
         raise SystemExit(f"model.safetensors has {size:.1f} MB, the limit is {LIMIT_MB:.0f} MB; train a smaller model")
     shutil.copyfile(options.run / "training.json", options.out / "training.json")
     kind = task_for(options.out)
-    chosen = {name: getattr(options, name) for name in ("dataset", "group_column") if getattr(options, name)}
+    named = ("dataset", "mix_with", "group_column")
+    chosen = {name: getattr(options, name) for name in named if getattr(options, name)}
     metrics = kind.evaluate(options.out, **chosen, split="test", command=evaluation_command(options.out, chosen))
     print(kind.summary(metrics))
 

@@ -268,12 +268,21 @@ def quickstart_cells(found: dict[str, Any]) -> str:
     return f"`{found['sample']}` | {found['steps']:,} | {found['processor_seconds']}"
 
 
+def language_models_table() -> str:
+    """What scripts/language_model_seeds.py wrote of its runs."""
+    return (ROOT / "scripts" / "comparisons" / "language_models.md").read_text(encoding="utf-8").strip()
+
+
 # page -> its generated parts, each between <!-- name --> and <!-- end name -->
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"architectures": english_lessons},
     "README.ko.md": {"architectures": korean_lessons},
     "docs/results/checkpoints.md": {"checkpoints": checkpoint_table},
-    "docs/results/comparisons.md": {"pretraining": pretraining_tables, "adding": adding_table},
+    "docs/results/comparisons.md": {
+        "pretraining": pretraining_tables,
+        "adding": adding_table,
+        "language models": language_models_table,
+    },
     "docs/results/speed.md": {"quickstarts": quickstart_table, "padding": padding_table, "length": length_table},
 }
 

@@ -45,3 +45,12 @@ def test_only_what_is_missing_is_made_and_written_at_once(
     found = json.loads(kept.read_text(encoding="utf-8"))
     assert list(found["runs"]) == ["nnlm | 1", "nnlm | 2"] and list(found["baselines"]) == ["4-gram"]
     assert "| `nnlm` | 2 | 100.5 ± 0.7 | 101.5 ± 0.7 | 406.0 ± 2.8 | 81.5 ± 0.7 |" in capsys.readouterr().out
+
+
+def test_what_is_kept_has_a_published_folder_for_every_first_seed(script: Any) -> None:
+    found = json.loads(script.RESULTS.read_text(encoding="utf-8"))
+    for model, name in script.PUBLISHED.items():
+        metrics = json.loads((script.ROOT / "model_cards" / name / "metrics.json").read_text(encoding="utf-8"))
+        run = found["runs"][f"{model} | 1"]
+        assert run["perplexity"] == pytest.approx(metrics["results"]["perplexity"], rel=1e-3)
+        assert all(one["mixed_perplexity"] < run["perplexity"] for one in run["mixtures"])

@@ -28,12 +28,12 @@ PRETRAINING_RECIPES: dict[str, dict[str, Any]] = {
         },
     },
     "small": {
-        "description": "for one machine: five words, features and hidden units of 128, 6,000 pieces",
+        "description": "for one machine: the four pieces before, features and hidden units of 128, 6,000 pieces",
         "config": SMALL_CONFIG,
         **SMALL,
     },
     "quickstart-text": {
-        "description": "four words of 64 features on descriptions of software, minutes on two cores",
+        "description": "the four pieces before, 64 features, on descriptions of software, a minute on two cores",
         "config": {"embedding_size": 64, "hidden_size": 128, "direct_connections": False},
         **QUICKSTART,
         "training": {**QUICKSTART["training"], "max_steps": 600, "eval_steps": 300, "save_steps": 300},
