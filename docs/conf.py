@@ -17,6 +17,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 project = "hf_attention_zoo"
 author = "The hf_attention_zoo developers"
+project_copyright = f"{author}, Apache-2.0"
 html_title = "hf_attention_zoo"
 
 extensions = ["myst_nb"]
