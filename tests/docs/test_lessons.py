@@ -96,6 +96,17 @@ def test_the_reference_has_every_name_command_and_field() -> None:
     assert said.startswith("usage: attention-zoo translate") and "translate" in COMMANDS
 
 
+def draws(cell: str) -> bool:
+    """Whether a cell ends in a figure."""
+    last = cell.strip().splitlines()[-1].rstrip(";")
+    return last == "figure" or re.search(r"\.plot\(.*\)$", last) is not None
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=page_name)
+def test_nothing_keeps_a_figure_from_being_shown(lesson: Path) -> None:
+    assert not [cell for cell in generate.code_cells(lesson) if cell.strip().endswith(";")]
+
+
 @pytest.mark.slow
 def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", str(ROOT / "docs"), str(tmp_path / "html")]
@@ -104,6 +115,9 @@ def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
     environment.pop("MPLBACKEND", None)
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
     assert done.returncode == 0, done.stderr[-4000:]
-    for language in ("", "ko/"):
-        page = (tmp_path / "html" / language / "lessons" / "rnnsearch.html").read_text(encoding="utf-8")
-        assert page.count("../_images/") >= 2, "the figures are not shown"
+    for lesson in LESSONS:
+        page = tmp_path / "html" / lesson.relative_to(ROOT / "docs").with_suffix(".html")
+        wanted = sum(draws(cell) for cell in generate.code_cells(lesson))
+        assert page.read_text(encoding="utf-8").count("_images/") >= wanted, (
+            f"figures of {page_name(lesson)} are missing"
+        )
