@@ -98,7 +98,7 @@ class QuickHiddenWords(QuickText):
 
 
 class QuickContinuations(QuickText):
-    """GPT and recurrent networks: the first six words of held-out sentences, continued."""
+    """GPT and the language models from before attention: the first six words of held-out sentences, continued."""
 
     answering = "text-generation"
     chosen = "the first six words of held-out sentences, taken at even distances from the test split, continued"

@@ -1,4 +1,4 @@
-"""The language model of GPT (Radford et al. 2018, Section 3.1) and of recurrent networks: stretches of running text.
+"""The language model of GPT (Radford et al. 2018, Section 3.1) and of those before it: stretches of running text.
 
 The documents of a pass are put one behind the other in a random order, each closed by one token, and the whole is cut
 into stretches of the full length: no padding, and a long text stays together from one stretch to the next. Stretches
