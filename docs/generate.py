@@ -6,6 +6,7 @@
 * reference/generated/commands.md: every command, from its parser
 * reference/generated/configurations.md: every field of every configuration, with its default and its description
 * reference/generated/architectures.md: the registry
+* results/generated/claims.md and ko/generated/claims.md: the claims of the papers, with the results that are kept
 * notebooks/: the lessons as Jupyter notebooks, the included code written out
 """
 
@@ -43,6 +44,12 @@ def write_all(folder: Path = HERE) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for name, make in pages.items():
         _write(target / f"{name}.md", make())
+    from history_pages import history_page
+
+    for language, place in (("en", "results/generated"), ("ko", "ko/generated")):
+        page = folder / place / "claims.md"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        _write(page, history_page(language, "../../pictures/history"))
     for lesson in lessons(folder):
         notebook = folder / "notebooks" / notebook_name(lesson, folder)
         notebook.parent.mkdir(parents=True, exist_ok=True)

@@ -22,6 +22,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from hf_attention_zoo.history.claim import Alike, Claim, Difference, Exact, Part, measures_of
 
@@ -29,10 +30,11 @@ HOLDS = "holds"
 IN_PART = "holds in part"
 NOT_HERE = "does not hold here"
 UNDECIDED = "not decided at this size"
-MOST_SEEDS = 1000
+MOST_SEEDS = 100
 CONFIDENCE = 0.95
 
 
+@cache
 def student_quantile(degrees: int, confidence: float = CONFIDENCE) -> float:
     """The t with P(|T| < t) = confidence, found by bisection in Student's distribution.
 
@@ -44,7 +46,7 @@ def student_quantile(degrees: int, confidence: float = CONFIDENCE) -> float:
     low, high = 0.0, 1.0
     while _within(high, degrees) < confidence:
         low, high = high, 2 * high
-    for _ in range(100):
+    for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if _within(middle, degrees) < confidence else (low, middle)
     return (low + high) / 2
