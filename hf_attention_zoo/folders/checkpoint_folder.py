@@ -10,6 +10,7 @@ from typing import Any
 
 from hf_attention_zoo.folders.privacy import private_parts, public_facts
 from hf_attention_zoo.folders.wholeness import check_whole
+from hf_attention_zoo.near_names import did_you_mean_folder
 
 PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle", "*.joblib")
 """Formats whose loading can run foreign code. They are never published."""
@@ -56,7 +57,8 @@ def require_folder(folder: str | os.PathLike[str]) -> Path:
     path = Path(folder)
     if not path.is_dir():
         raise ValueError(
-            f"{path} is not a folder. Give the folder that `save_pretrained` or `attention-zoo train` wrote."
+            f"{path} is not a folder{did_you_mean_folder(path)}. Give the folder that `save_pretrained` or "
+            "`attention-zoo train` wrote."
         )
     if not (path / "config.json").is_file():
         raise ValueError(

@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoProcessor, AutoTokenizer
 
 from hf_attention_zoo.folders.checkpoint_folder import require_folder, required_json
 from hf_attention_zoo.folders.wholeness import check_complete, loading
-from hf_attention_zoo.near_names import near_names
+from hf_attention_zoo.near_names import did_you_mean_folder
 from hf_attention_zoo.registry import Architecture, list_architectures
 
 # Of models that are not the zoo's own the name of the class tells; otherwise they are assumed to translate.
@@ -45,10 +45,7 @@ def check_folder(folder: str | Path) -> None:
         return
     first = str(folder).partition("/")[0]
     if path.is_absolute() or str(folder).startswith(".") or str(folder).count("/") != 1 or Path(first).exists():
-        beside = [other.name for other in path.parent.iterdir() if other.is_dir()] if path.parent.is_dir() else []
-        near = near_names(path.name, sorted(beside))
-        meant = f" (did you mean {path.parent / near[0]}?)" if near else ""
-        raise ValueError(f"no such folder: {folder}{meant}")
+        raise ValueError(f"no such folder: {folder}{did_you_mean_folder(path)}")
 
 
 @dataclass(frozen=True)

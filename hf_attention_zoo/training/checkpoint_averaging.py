@@ -21,6 +21,7 @@ from transformers.utils import logging
 
 from hf_attention_zoo.folders.privacy import PLACES, path_of_place, place_from
 from hf_attention_zoo.folders.written_files import FACTS_FILE
+from hf_attention_zoo.near_names import did_you_mean_folder
 from hf_attention_zoo.training.checkpoints import whole_checkpoints
 from hf_attention_zoo.whole_files import checksum, json_if_any, write_json
 
@@ -42,7 +43,8 @@ def last_checkpoints(run: str | Path, last: int) -> list[Path]:
     if last < 1:
         raise ValueError(f"last={last}; at least 1 checkpoint is averaged")
     if not run.is_dir():
-        raise ValueError(f"{run} is not a folder; give the output folder of a training run")
+        meant = did_you_mean_folder(run)
+        raise ValueError(f"{run} is not a folder{meant}; give the output folder of a training run")
     whole = whole_checkpoints(run)
     if len(whole) < last:
         raise ValueError(

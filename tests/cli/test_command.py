@@ -147,6 +147,8 @@ TRAIN = ["--dataset", "translation_de_en", "--output_dir", "no-folder"]
         (["train", "rnnsearch", *TRAIN, "--train_split", "trian"], "'train'"),
         (["evaluate", str(CARDS / "rnnsearch-de-eng")], str(CARDS / "rnnsearch-de-en")),
         (["translate", str(CARDS / "rnnsearch-de-e"), "Hund"], str(CARDS / "rnnsearch-de-en")),
+        (["card", str(CARDS / "han-nsmc-kr")], str(CARDS / "han-nsmc-ko")),
+        (["average", str(CARDS / "elman-auste"), "out"], str(CARDS / "elman-austen")),
         (["evaluate", str(CARDS / "bert2018-small-debian"), "--split", "tset"], "'test'"),
         (["align", str(CARDS / "transformer2017-de-en"), "Hund", "--kind", "cros"], "'cross'"),
         (["list", "recipies"], "'recipes'"),
