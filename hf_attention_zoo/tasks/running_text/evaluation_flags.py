@@ -6,7 +6,10 @@ from hf_attention_zoo.evaluation.evaluation_flags import METRICS_FILE
 from hf_attention_zoo.flags import FIRST, FlagParser
 from hf_attention_zoo.tasks.running_text.mixture_names import FITTED, MIXED_WITH
 
-FLAGS = ("--dataset", "--split", "--max_documents", "--batch_size", "--length", "--no_baselines", "--output")
+FLAGS = (
+    *("--dataset", "--split", "--max_documents", "--batch_size", "--length", "--no_baselines"),
+    *("--mix_with", "--mix_weight", "--output"),
+)
 
 
 def weight(text: str) -> float | str:

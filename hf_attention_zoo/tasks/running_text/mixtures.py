@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hf_attention_zoo.data.entry_words import said
+from hf_attention_zoo.data.split_names import canonical_split
 from hf_attention_zoo.metrics.interpolated_trigram import InterpolatedTrigram
 from hf_attention_zoo.metrics.mixed_probabilities import fitted_weight, mixed
 from hf_attention_zoo.metrics.ngram_perplexity import NGramModel
@@ -42,6 +43,7 @@ def check_mixture(
         )
     if mix_weight not in (None, FITTED) and (isinstance(mix_weight, str) or not 0 < (mix_weight or 0) < 1):
         raise ValueError(f"mix_weight={mix_weight}; give a share above 0 and below 1, or {FITTED}")
+    split = canonical_split(split)
     if split == "train" or not training.has_split():
         why = "this split is the one that it learns from" if split == "train" else "the data have none"
         raise ValueError(f"mix_with={mix_with}: the n-gram model learns from a training split, and {why}")

@@ -107,19 +107,16 @@ def test_the_command_mixes_says_so_and_the_card_has_it(saved: Any, text: Path, c
 
 WRONG = [
     ("nnlm", "whole", ["--mix_weight", "0.5"], "without a model to mix with; add --mix_with 4-gram"),
+    ("nnlm", "whole", ["--mix_with", "4-gram", "--mix_weight", "1"], "--mix_weight 1.0; give a share"),
+    ("nnlm", "whole", ["--mix_with", "4-gram", "--split", "train"], "this split is the one that it learns from"),
+    ("nnlm", "whole", ["--mix_with", "4-gram", "--split", "training"], "this split is the one that it learns from"),
     (
         "nnlm",
         "whole",
-        ["--mix_with", "4-gram", "--mix_weight", "1"],
-        "--mix_weight 1.0; give a share",
+        ["--mix_with", INTERPOLATED, "--split", "dev"],
+        "this split is that one; give --mix_with 4-gram",
     ),
-    ("nnlm", "whole", ["--mix_with", "4-gram", "--split", "train"], "this split is the one that it learns from"),
-    (
-        "nnlm",
-        "bare",
-        ["--mix_with", "4-gram"],
-        "learns from a training split, and the data have none",
-    ),
+    ("nnlm", "bare", ["--mix_with", "4-gram"], "learns from a training split, and the data have none"),
     ("nnlm", "alone", ["--mix_with", INTERPOLATED], "give --mix_with 4-gram with --mix_weight 0.5"),
     ("nnlm", "alone", ["--mix_with", "4-gram", "--mix_weight", "fitted"], "give --mix_with 4-gram with --mix_weight"),
     ("bert2018", "whole", ["--mix_with", "4-gram"], "bert2018 predicts others; leave out --mix_with"),
