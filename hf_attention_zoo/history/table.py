@@ -13,6 +13,7 @@ CLAIMS: dict[str, str] = {
     "A1": "a1_fixed_vector",
     "C2": "c2_no_positions",
     "C3": "c3_mask",
+    "C6": "c6_heads",
 }
 
 
