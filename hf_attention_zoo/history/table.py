@@ -11,6 +11,7 @@ from hf_attention_zoo.history.claim import Claim
 # number -> module in `claims/`, which has a `CLAIM`
 CLAIMS: dict[str, str] = {
     "A1": "a1_fixed_vector",
+    "C1": "c1_sequential_steps",
     "C2": "c2_no_positions",
     "C3": "c3_mask",
     "C6": "c6_heads",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,9 +34,9 @@ class Tagger(nn.Module):
         return TokenClassifierOutput(loss=loss, logits=logits)
 
 
-def encoder_config(symbols: int, **changes: object) -> Transformer2017Config:
+def encoder_config(symbols: int, **changes: Any) -> Transformer2017Config:
     """A small encoder without dropout: 1 layer of 64 units and 4 heads unless `changes` say otherwise."""
-    sizes: dict[str, object] = {
+    sizes: dict[str, Any] = {
         "vocab_size": symbols,
         "hidden_size": 64,
         "num_hidden_layers": 1,

@@ -45,11 +45,10 @@ def made(kind: str) -> nn.Module:
         special: dict[str, Any] = {"decoder_start_token_id": START, "bos_token_id": START, "pad_token_id": 0}
         return Transformer2017ForConditionalGeneration(Transformer2017Config(**SIZES, **special, dropout=0.0))
     if kind == "gpt":
-        names = ("residual_dropout", "embedding_dropout", "attention_dropout")
-        return GPT2018ForCausalLM(GPT2018Config(**SIZES, **dict.fromkeys(names, 0.0)))
-    names = ("hidden_dropout_prob", "attention_probs_dropout_prob")
-    left_to_right = kind == "left_to_right"
-    return BERT2018ForMaskedLM(BERT2018Config(**SIZES, **dict.fromkeys(names, 0.0), left_to_right=left_to_right))
+        none: dict[str, Any] = dict.fromkeys(("residual_dropout", "embedding_dropout", "attention_dropout"), 0.0)
+        return GPT2018ForCausalLM(GPT2018Config(**SIZES, **none))
+    none = dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), 0.0)
+    return BERT2018ForMaskedLM(BERT2018Config(**SIZES, **none, left_to_right=kind == "left_to_right"))
 
 
 def reader(kind: str, model: Any) -> Callable[[Tensor], Tensor]:
