@@ -113,6 +113,16 @@ CLAIM = Claim(
     ),
     arms={"none": partial(trial, False), "sinusoids": partial(trial, True)},
     draw=draw,
-    seen=Text("", ""),
+    seen=Text(
+        "Without positions the outputs moved with the words: the largest difference was "
+        "{none/change_after:.0e} after training, which is rounding, and {sinusoids/change_after:.1f} with "
+        "sinusoids. A sentence could then not be written from its end: {none/accuracy:.2f} of the labels "
+        "right, as much as one gets from knowing which words there are, against {sinusoids/accuracy:.2f}. The "
+        "loss without positions stood still after a few steps.",
+        "포지셔널 인코딩이 없으면 출력은 단어를 따라 자리만 옮겼습니다. 학습 뒤 가장 큰 차이는 "
+        "{none/change_after:.0e}로 반올림 오차이며, 사인 인코딩에서는 {sinusoids/change_after:.1f}였습니다. "
+        "그래서 문장을 거꾸로 쓰는 과제를 배우지 못했습니다. 맞힌 비율은 {none/accuracy:.2f}로, 어떤 단어가 "
+        "있는지만 알 때와 같고, 위치가 있으면 {sinusoids/accuracy:.2f}입니다.",
+    ),
     minutes=0.2,
 )

@@ -172,6 +172,18 @@ CLAIM = Claim(
     ),
     arms={kind: partial(trial, kind) for kind in ("decoder", "gpt", "left_to_right", "bert")},
     draw=draw,
-    seen=Text("", ""),
+    seen=Text(
+        "With the mask neither replaced words nor gradients reached an earlier output: {decoder/change:.0f}, "
+        "{gpt/change:.0f} and {left_to_right/change:.0f} in the decoder, GPT and BERT left to right, exactly; "
+        "BERT's outputs all depended on all words. On random words, of which nothing can be foretold, masked "
+        "models stayed at ln 10 (GPT {gpt/loss:.2f}), while BERT without the mask read the answer and came to "
+        "{bert/loss:.2f}. A loss below what is possible is therefore the sign of a leak.",
+        "마스크가 있으면 뒤의 단어를 바꾸어도, 기울기를 보아도 앞의 출력에 아무것도 닿지 않았습니다. 디코더 "
+        "{decoder/change:.0f}, GPT {gpt/change:.0f}, 왼쪽에서 오른쪽으로 읽는 BERT "
+        "{left_to_right/change:.0f}로 정확히 0입니다. BERT의 출력은 모두 모든 단어에 의존했습니다. 아무것도 "
+        "예측할 수 없는 무작위 단어에서 마스크가 있는 모델은 ln 10에 머물렀고(GPT {gpt/loss:.2f}), 마스크가 "
+        "없는 BERT는 답을 보고 {bert/loss:.2f}까지 내려갔습니다. 가능한 값보다 낮은 손실은 정답이 샌다는 "
+        "표시입니다.",
+    ),
     minutes=0.3,
 )
