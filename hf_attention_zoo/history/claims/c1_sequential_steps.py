@@ -154,7 +154,7 @@ CLAIM = Claim(
     metric="the longest chain of operations that wait for each other, forward; processor time of one thread "
     "of a CPU, forward and backward. One thread does nothing at once: time does not show what "
     "is gained in parallel, it shows how the amount of work grows",
-    refuted_by="the chain of self-attention grows with the sentence, or that of a recurrent layer does not; or from 256 "
+    refuted_by="the chain of self-attention grows with the sentence, a recurrent one does not; or from 256 "
     "to 1024 words, beyond the width, self-attention's time grows no faster than a GRU's",
     parts=(
         Exact("self-attention: the chain is the same for 8 and for 128 words", "self_attention/constant"),
