@@ -15,6 +15,7 @@ CLAIMS: dict[str, str] = {
     "C2": "c2_no_positions",
     "C3": "c3_mask",
     "C6": "c6_heads",
+    "C7": "c7_positions",
 }
 
 

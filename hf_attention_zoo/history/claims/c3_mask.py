@@ -131,7 +131,7 @@ def draw(figure: Figure, results: Results) -> None:
     names = {"decoder": "Transformer's decoder", "gpt": "GPT", "bert": "BERT"}
     for axis, (arm, name) in zip(axes, names.items(), strict=False):
         rows = torch.tensor(results.of(f"{arm}/influence")[0])
-        axis.imshow((rows / rows.amax(1, keepdim=True)).sqrt(), cmap="Blues", vmin=0, vmax=1)
+        axis.imshow((rows / rows.amax(1, keepdim=True)) ** 0.3, cmap="Blues", vmin=0, vmax=1)
         axis.set_title(name, fontsize=9)
         axis.set_xlabel("word")
         axis.set_xticks([])
