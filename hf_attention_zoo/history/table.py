@@ -11,11 +11,17 @@ from hf_attention_zoo.history.claim import Claim
 # number -> module in `claims/`, which has a `CLAIM`
 CLAIMS: dict[str, str] = {
     "A1": "a1_fixed_vector",
+    "A2": "a2_reversed_source",
+    "A3": "a3_depth",
+    "A4": "a4_gating",
     "C1": "c1_sequential_steps",
     "C2": "c2_no_positions",
     "C3": "c3_mask",
     "C6": "c6_heads",
     "C7": "c7_positions",
+    "C10": "c10_length_penalty",
+    "E4": "e4_word_bigrams",
+    "E5": "e5_long_lags",
 }
 
 
