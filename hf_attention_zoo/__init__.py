@@ -28,6 +28,7 @@ _PUBLIC = {
     "project_sentences": "hf_attention_zoo.alignment.results.sentence_projection",
     "SentenceProjection": "hf_attention_zoo.alignment.results.sentence_projection",
     "cluster_words": "hf_attention_zoo.alignment.results.word_clusters",
+    "WordSpace": "hf_attention_zoo.alignment.results.word_space",
     "WordClusters": "hf_attention_zoo.alignment.results.word_clusters",
     "translate": "hf_attention_zoo.seq2seq.translating",
     "TranslationEnsemble": "hf_attention_zoo.seq2seq.ensemble",

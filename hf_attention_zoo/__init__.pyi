@@ -8,6 +8,7 @@ from hf_attention_zoo.alignment.results.sentence_projection import SentenceProje
 from hf_attention_zoo.alignment.results.sentence_projection import project_sentences as project_sentences
 from hf_attention_zoo.alignment.results.word_clusters import WordClusters as WordClusters
 from hf_attention_zoo.alignment.results.word_clusters import cluster_words as cluster_words
+from hf_attention_zoo.alignment.results.word_space import WordSpace as WordSpace
 from hf_attention_zoo.data.samples import list_samples as list_samples
 from hf_attention_zoo.hub.code_export import export_with_code as export_with_code
 from hf_attention_zoo.hub.publishing import publish as publish
@@ -114,6 +115,9 @@ from hf_attention_zoo.models.transformer2017.modeling_transformer2017 import (
 from hf_attention_zoo.models.transformer2017.modeling_transformer2017 import (
     Transformer2017Model as Transformer2017Model,
 )
+from hf_attention_zoo.models.word2vec.configuration_word2vec import Word2VecConfig as Word2VecConfig
+from hf_attention_zoo.models.word2vec.modeling_word2vec import Word2VecForPreTraining as Word2VecForPreTraining
+from hf_attention_zoo.models.word2vec.modeling_word2vec import Word2VecModel as Word2VecModel
 from hf_attention_zoo.registry import get_architecture as get_architecture
 from hf_attention_zoo.registry import list_architectures as list_architectures
 from hf_attention_zoo.seq2seq.ensemble import TranslationEnsemble as TranslationEnsemble
@@ -202,7 +206,11 @@ __all__ = [
     "Transformer2017Model",
     "TranslationEnsemble",
     "TranslationTokenizer",
+    "Word2VecConfig",
+    "Word2VecForPreTraining",
+    "Word2VecModel",
     "WordClusters",
+    "WordSpace",
     "align",
     "cluster_words",
     "export_with_code",

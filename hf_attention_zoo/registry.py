@@ -201,6 +201,17 @@ ARCHITECTURES: tuple[Architecture, ...] = (
         tokenizer=TEXT_TOKENIZER,
     ),
     Architecture(
+        model_type="word2vec",
+        prefix="Word2Vec",
+        title="Distributed Representations of Words and Phrases and their Compositionality",
+        year=2013,
+        paper="1310.4546",
+        authors=("Tomas Mikolov", "Ilya Sutskever", "Kai Chen", "Greg S. Corrado", "Jeffrey Dean"),
+        tasks=("feature-extraction",),
+        models={"AutoModel": "Word2VecModel", "AutoModelForPreTraining": "Word2VecForPreTraining"},
+        tokenizer=TEXT_TOKENIZER,
+    ),
+    Architecture(
         model_type="rnn_encoder_decoder",
         prefix="RNNEncoderDecoder",
         title="Learning Phrase Representations using RNN Encoder-Decoder for Statistical Machine Translation",

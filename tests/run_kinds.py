@@ -133,6 +133,14 @@ KINDS = {
         ),
         pretrains=True,
     ),
+    "word2vec": Kind(
+        "word2vec",
+        (
+            *("--config.embedding_size", "4", "--tokenizer.min_frequency", "1", "--length", "16"),
+            *("--objective.subsampling", "0.1", "--objective.shared_noise", "4"),
+        ),
+        pretrains=True,
+    ),
     "gpt": Kind("gpt2018", (*BERT, "--length", "16"), pretrains=True),
     "bert": Kind("bert2018", (*BERT, "--length", "16"), pretrains=True),
 }

@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "word-weights": ("hf_attention_zoo.cli.word_weights_by_label", "show the attention to a word, label by label"),
     "sentence-vectors": ("hf_attention_zoo.cli.draw_sentences", "draw sentences in the plane of their vectors"),
     "neighbours": ("hf_attention_zoo.cli.nearest_words", "show the nearest words of a word in its contexts"),
+    "words": ("hf_attention_zoo.cli.look_up_words", "show nearest words, analogies and a picture of word vectors"),
     "score": ("hf_attention_zoo.cli.score_pairs", "log p(target | source) of the pairs in a file"),
     "links": ("hf_attention_zoo.cli.write_links", "link the words of sentence pairs by attention"),
     "aer": ("hf_attention_zoo.metrics.alignment_error_rate", "score alignments against sure and possible links"),

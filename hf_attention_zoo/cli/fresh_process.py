@@ -45,6 +45,14 @@ def nearest_words(folder: str, inputs: list[dict[str, Any]]) -> list[str]:
     return said
 
 
+def nearest_vectors(folder: str, inputs: list[str]) -> list[str]:
+    """The three words whose vectors are nearest to that of each word."""
+    from hf_attention_zoo.alignment.results.word_space import WordSpace
+
+    space = WordSpace.of(folder)
+    return [", ".join(f"{one.word} ({one.cosine:.2f})" for one in space.nearest(word, 3)) for word in inputs]
+
+
 # How a text is continued: without chance, and without the loops that a small model falls into.
 CONTINUATION = {"max_new_tokens": 20, "do_sample": False, "no_repeat_ngram_size": 3}
 
@@ -62,6 +70,7 @@ ANSWERING: dict[str, Callable[[str, list[Any]], list[str]]] = {
         "text-generation", lambda found: " ".join(found[0]["generated_text"].split()), **CONTINUATION
     ),
     "neighbours": nearest_words,
+    "words": nearest_vectors,
 }
 
 

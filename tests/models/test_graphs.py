@@ -27,7 +27,7 @@ from hf_attention_zoo.loops.graphs import GraphError
 Inputs = dict[str, Tensor]
 SOURCES = ("input_ids", "attention_mask", "annotations", "character_ids")
 # Whose graphs, wholes or encoders, follow any number of positions; those of other models hold the steps of a loop.
-OPEN = {"nnlm", "fasttext", "transformer2017", "gpt2018", "bert2018", "show_attend_tell"}
+OPEN = {"nnlm", "word2vec", "fasttext", "transformer2017", "gpt2018", "bert2018", "show_attend_tell"}
 OPEN_TRACES = {*OPEN, "luong", "self_attentive"}
 PACKED = ("han", "elmo")
 EXAMPLE, OTHER, AS_LONG = (5, 5), (7, 2, 4), (5, 2, 4)  # tokens of each row
@@ -53,8 +53,8 @@ class Part(nn.Module):
 @functools.cache
 def parts_of(model_type: str) -> dict[str, tuple[Part, dict[tuple[int, ...], Inputs]]]:
     """Encoder and step, or the whole, each with inputs of rows of these lengths."""
-    passed = ("AutoModel", "AutoModelForPreTraining")
-    head = next(one for one in EVERY_HEAD if one.model_type == model_type and one.auto not in passed)
+    heads = [one for one in EVERY_HEAD if one.model_type == model_type]
+    head = next((one for one in heads if one.auto != "AutoModelForPreTraining"), heads[0])
     model = head.model()
     sources = {
         lengths: {name: tensor for name, tensor in head.batch(lengths, seed=len(lengths)).items() if name in SOURCES}

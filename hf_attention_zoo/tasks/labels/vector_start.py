@@ -64,5 +64,5 @@ def start_from_word_vectors(
         texts=(joined(text) for text in raw_texts(rows, COUNTED_TEXTS)),
     )
     logger.warning("word vectors: %s", coverage)
-    name = source if source == LEARN else source.rpartition("/")[2]
+    name = source if source == LEARN else source.rstrip("/").rpartition("/")[2]
     return {"source": name, "frozen": arguments.freeze_word_vectors, **coverage.as_dict()}

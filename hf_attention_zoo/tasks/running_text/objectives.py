@@ -23,6 +23,7 @@ TEXT_STRETCHES = "hf_attention_zoo.tasks.running_text.text_stretches:TextStretch
 OBJECTIVES: dict[str, str] = {
     "bert2018": "hf_attention_zoo.tasks.running_text.masked_pairs:MaskedPairsObjective",
     "elmo": "hf_attention_zoo.tasks.running_text.bidirectional_words:BidirectionalWordsObjective",
+    "word2vec": "hf_attention_zoo.tasks.running_text.word_windows:WordWindowsObjective",
 }
 
 
@@ -68,6 +69,10 @@ class Objective(ABC):
     def config_fields(self, tokenizer: Any, longest: int) -> dict[str, Any]:
         """Fields of a new model's config that follow from the tokenizer and the longest example; they win."""
         return {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
+
+    def text_fields(self, tokenizer: Any, documents: Iterable[Document]) -> dict[str, Any]:
+        """Fields of a new model's config that are counted in the training text; they win."""
+        return {}
 
     def check_model(self, config: Any) -> None:  # noqa: B027 (most objectives fit any model of the architecture)
         """Raises ValueError if a model of this config learns something else than the objective asks for."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from transformers.trainer_utils import get_last_checkpoint
 
+from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.registry import Architecture
 from hf_attention_zoo.tasks.running_text.carried_states import load_carried, save_carried
 from hf_attention_zoo.tasks.running_text.examples import ExampleStream
@@ -33,6 +34,8 @@ class PretrainingTask(TrainingTask):
         self.objective: Objective = objective_class(row)(row, **plan.objective)
         self.auto_class = self.objective.auto_class
         self.shown = self.objective.shown
+        self.documents: DocumentSource | None = None  # that are trained on
+        self._counted: dict[str, Any] | None = None
 
     def load(self) -> tuple[DocumentSource, DocumentSource | None]:
         args, data = self.plan.training, self.plan.data
@@ -65,6 +68,7 @@ class PretrainingTask(TrainingTask):
                     "hold out fewer, or name held-out text with --validation_file"
                 )
             raise ValueError("there is no document to train on; check the path, the split and the column")
+        self.documents = train
         return train, validation
 
     def measures(self, validation: DocumentSource) -> tuple[str, ...]:
@@ -75,7 +79,10 @@ class PretrainingTask(TrainingTask):
         return self.objective.train_tokenizer(dataclasses.replace(rows, limit=most), **self.plan.tokenizer)
 
     def config_fields(self, tokenizer: Any) -> dict[str, Any]:
-        return self.objective.config_fields(tokenizer, self.plan.data.longest())
+        if self._counted is None:  # once: it reads the whole text
+            text = needed(self.documents, "documents", "load them before the fields of the config are made")
+            self._counted = self.objective.text_fields(tokenizer, text)
+        return {**self.objective.config_fields(tokenizer, self.plan.data.longest()), **self._counted}
 
     def prepare_model(self, model: Any, tokenizer: Any, rows: Any) -> None:
         positions = getattr(model.config, "max_position_embeddings", None)
