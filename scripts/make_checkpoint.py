@@ -20,16 +20,18 @@ import transformers
 
 import hf_attention_zoo
 from hf_attention_zoo.alignment.results.sentence_projection import project_sentences
+from hf_attention_zoo.alignment.results.word_space import WordSpace
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.data.text_encoding import joined
 from hf_attention_zoo.folders.saved_model import load_checkpoint, load_reader, saved_auto_class
-from hf_attention_zoo.hub.cards import SENTENCES_FILE, WORDS_FILE, write_card
+from hf_attention_zoo.hub.cards import SENTENCES_FILE, SPACE_FILE, WORDS_FILE, write_card
 from hf_attention_zoo.tasks.labels.rows import load_labelled
 from hf_attention_zoo.tasks.running_text.rows import DocumentSource
 from hf_attention_zoo.tasks.table import task_for
 from hf_attention_zoo.tasks.translation.rows import load_data
 
 LIMIT_MB = 10.0
+SHOWN = 6  # words with their nearest ones, and how many of these
 
 
 def store_half(run: Path, out: Path) -> None:
@@ -52,6 +54,9 @@ def main() -> None:
     parser.add_argument("--dataset", help="score on this in place of the training's data set")
     parser.add_argument("--summary", help="one sentence for the head of the card")
     parser.add_argument("--mix_with", help="an n-gram model that a language model is mixed with, too")
+    parser.add_argument(
+        "--words", nargs="+", help="of vectors of words: draw these, with the nearest of the first ones"
+    )
     parser.add_argument("--group_column", help="of captions: score the rows of each value of this column apart")
     for name in ("data_licence", "data_source", "limits"):
         parser.add_argument(f"--{name}", help="what the card says, for data that are no embedded sample")
@@ -75,11 +80,21 @@ def main() -> None:
         picture = options.out / f"example{Path(options.example).suffix}"
         shutil.copyfile(options.example, picture)
         options.example = picture.as_posix()
-    draw(options.out, model, reader, options.example, options.example_pair, metrics["dataset"])
+    nearest: list[str] = []
+    if options.words:
+        space = WordSpace.of(options.out)
+        space.plane(options.words).plot(options.out / SPACE_FILE)
+        for word in options.words[:SHOWN]:
+            near = ", ".join(f"{one.word} {one.cosine:.2f}" for one in space.nearest(word, SHOWN))
+            nearest.append(f"{word}: {near}")
+    else:
+        draw(options.out, model, reader, options.example, options.example_pair, metrics["dataset"])
     example = (
         f"{options.out.name}/{Path(options.example).name}" if hasattr(reader, "image_processor") else options.example
     )
     facts = {"example": example, "licence": "apache-2.0"}
+    if nearest:
+        facts |= {"nearest": nearest, "task": "feature-extraction"}
     given = ("data_licence", "data_source", "limits", "example_pair", "example_answer", "summary")
     facts |= {name: getattr(options, name) for name in given if getattr(options, name)}
     if is_sample(metrics["dataset"]["name"]):

@@ -170,12 +170,16 @@ class QuickNeighbours(QuickText):
 class QuickWords(QuickText):
     """word2vec: the nearest words of frequent words of held-out sentences."""
 
-    validation = ("perplexity", "perplexity of the words around", 1.0)
+    validation = ("context_perplexity", "perplexity of the words around", 1.0)
     answering = "words"
-    chosen = "frequent words of held-out sentences and the words whose vectors are nearest to theirs"
+    chosen = (
+        "frequent words of held-out sentences, taken at even distances, and the words whose vectors are nearest to "
+        "theirs"
+    )
 
     def examples(self, folder: Path, metrics: dict[str, Any]) -> list[Example]:
-        return [Example(word, word, "words that are used alike") for word in self.frequent_words(folder, 5)]
+        words = self.frequent_words(folder, 40)
+        return [Example(words[i], words[i], "words that are used alike") for i in sorted(pick_examples(words))]
 
     def frequent_words(self, folder: Path, count: int, letters: int = 6) -> list[str]:
         """The most frequent words of so many letters that have a vector."""

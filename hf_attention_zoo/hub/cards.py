@@ -24,6 +24,7 @@ say so.
     example_answer what the data give as the example's label, caption or translation; stands under the picture of it
     intended_use   a text or a list of texts
     limits         a text or a list of texts
+    nearest        words with their nearest ones, a line each; stand under the picture of vectors of words
 """
 
 import os
@@ -68,10 +69,7 @@ WORDS = (
     "(`hf_attention_zoo.cluster_words`)."
 )
 SPACE_FILE = "plane.png"
-SPACE = (
-    "Words in the plane of the first two principal components of their vectors (`attention-zoo words`); nearest "
-    "words by the cosine of all components:"
-)
+SPACE = "Words in the plane of their vectors' first two principal components; nearest words by the cosine of all:"
 
 EXAMPLES = {
     "de": "Klicken Sie auf die Schaltfläche.",
@@ -323,7 +321,7 @@ def picture(checkpoint: Checkpoint) -> str:
     if (checkpoint.folder / WORDS_FILE).is_file():
         return f"## Which words it treats alike\n\n![A tree of words]({WORDS_FILE})\n\n{WORDS}"
     if (checkpoint.folder / SPACE_FILE).is_file():
-        near = "\n".join(f"{word}: {words}" for word, words in checkpoint.facts.get("nearest", {}).items())
+        near = "\n".join(checkpoint.facts.get("nearest", []))
         shown = f"{SPACE}\n\n```text\n{near}\n```" if near else f"{SPACE.partition(';')[0]}."
         return f"## Words by their vectors\n\n![Words as points in a plane]({SPACE_FILE})\n\n{shown}"
     return ""

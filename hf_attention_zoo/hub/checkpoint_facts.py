@@ -35,6 +35,7 @@ FACTS: dict[str, type | tuple[type, ...]] = {
     "example_answer": str,
     "intended_use": (str, list),
     "limits": (str, list),
+    "nearest": list,
 }
 
 

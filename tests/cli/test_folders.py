@@ -51,7 +51,7 @@ def one_line(captured: Captured) -> str:
 
 
 def test_every_command_is_known_here() -> None:
-    without_folder = {"quickstart", "aer", "treebank", "parseval", "list", "lineage", "demo", "reproduce"}
+    without_folder = {"quickstart", "aer", "treebank", "parseval", "list", "lineage", "demo", "reproduce", "words"}
     assert set(COMMANDS) - without_folder == set(REST)
     assert set(SERVED) <= set(REST)
 

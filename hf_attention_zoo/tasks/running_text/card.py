@@ -34,7 +34,7 @@ CARD = TaskCard(
             pipeline_options=", do_sample=False, max_new_tokens=30, no_repeat_ngram_size=3",
         ),
         "feature-extraction": Wording(
-            purpose="gives each word a vector in its context, pre-trained for other tasks",
+            purpose="gives each word a vector, pre-trained for other tasks",
             reading="time to read the split",
             shown="[len(vector) for vector in {}[0]]",
         ),
@@ -44,10 +44,11 @@ CARD = TaskCard(
         "perplexity_per_word": Metric("perplexity", "perplexity per word", falls=True),
         "forward_perplexity": Metric("perplexity", "perplexity, left to right", falls=True),
         "backward_perplexity": Metric("perplexity", "perplexity, right to left", falls=True),
+        "context_perplexity": Metric("perplexity", "perplexity of the words around a word", falls=True),
         "masked_perplexity": Metric("perplexity", "perplexity of hidden tokens", falls=True),
         "masked_accuracy": Metric("accuracy", "hidden tokens right", percent=True),
         "next_sentence_accuracy": Metric("accuracy", "next sentences right", percent=True),
     },
-    baselines=N_GRAMS,
+    baselines={**N_GRAMS, "frequencies": "frequencies of the words"},
     sections=(mixtures_table,),
 )

@@ -191,6 +191,7 @@ class WordWindowsObjective(Objective):
 
     auto_class = "AutoModelForPreTraining"
     task = "feature-extraction"
+    shown = ("loss", "context_perplexity")
     settings = {"subsampling": 1e-5, "keeping": "paper", "noise": "shared", "shared_noise": 64}
 
     def __init__(self, row: Architecture, **settings: Any) -> None:
@@ -301,7 +302,7 @@ class WordWindowsObjective(Objective):
         if not predictions:
             raise ValueError("the held-out documents have no words to predict; give more text")
         loss = total / weight
-        return {"loss": loss, "perplexity": math.exp(min(loss, 700.0)), "predictions": predictions}
+        return {"loss": loss, "context_perplexity": math.exp(min(loss, 700.0)), "predictions": predictions}
 
     def baselines(
         self, tokenizer: Any, documents: Iterable[Document], held_out: Iterable[Document], *, length: int
@@ -323,7 +324,7 @@ class WordWindowsObjective(Objective):
                 predicted, kept = row[other], keep[row[other]] * keep[row[middle]]
             nats -= float((np.log(shares[predicted]) * kept).sum())
             weight += float(kept.sum())
-        return {"1-gram": {"loss": nats / weight, "perplexity": math.exp(min(nats / weight, 700.0))}}
+        return {"frequencies": {"loss": nats / weight, "context_perplexity": math.exp(min(nats / weight, 700.0))}}
 
     def _keep(self, counts: np.ndarray) -> np.ndarray:
         return keep_probabilities(counts, self.chosen["subsampling"], self.chosen["keeping"])
