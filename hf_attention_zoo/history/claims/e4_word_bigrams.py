@@ -127,6 +127,17 @@ CLAIM = Claim(
     ),
     arms={"words": partial(trial, 1), "bigrams": partial(trial, 2)},
     draw=draw,
-    seen=Text("", ""),
-    minutes=0.3,
+    seen=Text(
+        "Where one word judges, words alone are enough: {words/plain:.2f} of the labels right. Where one bag "
+        "of words has both labels they get {words/negated:.2f}, and with bigrams {bigrams/negated:.2f}. What "
+        "bigrams know they know of the pairs in training: behind two words that are never negated there they "
+        "fall to {bigrams/unseen:.2f}, while words alone take the judgement that is denied for the one that "
+        "is meant, {words/unseen:.2f}.",
+        "평가하는 단어가 하나뿐이면 단어만으로도 충분해서, 맞힌 비율이 {words/plain:.2f}입니다. 같은 단어 "
+        "가방이 두 레이블을 모두 가질 때는 {words/negated:.2f}에 그치고, 바이그램을 더하면 "
+        "{bigrams/negated:.2f}이 됩니다. 다만 바이그램은 학습에서 본 쌍만 압니다. 학습에서 한 번도 부정되지 "
+        "않은 두 단어에서는 {bigrams/unseen:.2f}로 떨어지고, 단어만 보는 모델은 부정된 평가를 그대로 믿어 "
+        "{words/unseen:.2f}입니다.",
+    ),
+    minutes=0.15,
 )
