@@ -23,6 +23,9 @@ CLAIMS: dict[str, str] = {
     "C6": "c6_heads",
     "C7": "c7_positions",
     "C10": "c10_length_penalty",
+    "D1": "d1_both_directions",
+    "D2": "d2_masking_mix",
+    "D7": "d7_pretraining_transfers",
     "E4": "e4_word_bigrams",
     "E5": "e5_long_lags",
 }
