@@ -15,7 +15,7 @@ from hf_attention_zoo.history.pictures import draw_lines
 from hf_attention_zoo.history.synthetic import IGNORED, held_out_draws, training_draws
 from hf_attention_zoo.history.training import train
 
-PRETRAINING, TUNING, BATCH, HELD_OUT = 1000, 200, 64, 500
+PRETRAINING, TUNING, BATCH, HELD_OUT = 2000, 200, 64, 500
 LABELLED = (64, 256, 1024)
 
 
