@@ -142,5 +142,5 @@ CLAIM = Claim(
     },
     draw=draw,
     seen=Text("", ""),
-    minutes=1.5,
+    minutes=0.5,
 )
