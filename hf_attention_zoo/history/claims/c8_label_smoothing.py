@@ -102,8 +102,8 @@ CLAIM = Claim(
         "Table 3 D and base, perplexity and BLEU: smoothing 0: 4.67, 25.3; 0.1: 4.92, 25.8; 0.2: 5.47, 25.7",
         "Section 5.4: it hurts perplexity, but improves accuracy and BLEU",
     ),
-    data=f"{SENTENCES} sentences of {LENGTH} of {SYMBOLS} symbols; the label is the sum of a symbol and the one before "
-    f"it modulo 10, or with 3 in 10 the number behind that; {HELD_OUT} held out",
+    data=f"{SENTENCES} sentences of {LENGTH} of {SYMBOLS} symbols; the label is the sum of a symbol and the one "
+    f"before it modulo 10, or with 3 in 10 the number behind that; {HELD_OUT} held out",
     models=("transformer2017",),
     equal="parameters, steps, batches and their order",
     metric="held out: perplexity of the labels as they are, labels right, mean gap of sureness and correctness",

@@ -86,7 +86,8 @@ CLAIM = Claim(
     statement=Text(
         "Dropout makes the held-out loss smaller, and so does taking the mean of the last checkpoints' weights in "
         "place of the last one.",
-        "드롭아웃을 쓰면, 그리고 마지막 체크포인트 대신 마지막 몇 개의 가중치를 평균하면 보지 못한 데이터의 손실이 줄어든다.",
+        "드롭아웃을 쓰면, 그리고 마지막 체크포인트 대신 마지막 몇 개의 가중치를 평균하면 "
+        "보지 못한 데이터의 손실이 줄어든다.",
     ),
     paper="Vaswani et al. 2017",
     year=2017,
@@ -94,8 +95,8 @@ CLAIM = Claim(
         "Table 3 D and base, perplexity and BLEU: dropout 0: 5.77, 24.6; 0.1: 4.92, 25.8; 0.2: 4.95, 25.5",
         "Section 6.1: the last 5 checkpoints are averaged; what it gains is not printed",
     ),
-    data=f"{SENTENCES} sentences of {LENGTH} of {SYMBOLS} symbols; the label is the sum of a symbol and the one before "
-    f"it modulo 10, with 2 in 10 drawn alike; {HELD_OUT} held out",
+    data=f"{SENTENCES} sentences of {LENGTH} of {SYMBOLS} symbols; the label is the sum of a symbol and the one "
+    f"before it modulo 10, with 2 in 10 drawn alike; {HELD_OUT} held out",
     models=("transformer2017",),
     equal=f"parameters, steps, batches and their order; a constant rate, {CHECKPOINTS} checkpoints {BETWEEN} steps "
     "apart. Each stretch between checkpoints starts Adam's averages anew, in all arms alike",
