@@ -20,6 +20,8 @@ CLAIMS: dict[str, str] = {
     "C1": "c1_sequential_steps",
     "C2": "c2_no_positions",
     "C3": "c3_mask",
+    "C4": "c4_residual_norm",
+    "C5": "c5_warmup",
     "C6": "c6_heads",
     "C7": "c7_positions",
     "C8": "c8_label_smoothing",
