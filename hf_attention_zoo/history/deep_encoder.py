@@ -1,4 +1,4 @@
-"""A deep encoder of plain torch layers, for claims about what the zoo's Transformers always have: residuals and norms."""
+"""A deep encoder of plain torch layers, for claims about residuals and norms, which the zoo's always have."""
 
 from __future__ import annotations
 

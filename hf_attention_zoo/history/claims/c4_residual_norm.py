@@ -60,8 +60,8 @@ CLAIM = Claim(
     ),
     data=f"sentences of {LENGTH} of {SYMBOLS} symbols, to be written from their end; {HELD_OUT} held out",
     models=("torch",),
-    equal=f"{LAYERS} layers of {UNITS} units of plain torch layers, since the zoo's Transformer always has both; steps, "
-    f"batches and their order, rates of {RATES['low']} and {RATES['high']} after {WARMUP} steps of warm-up",
+    equal=f"{LAYERS} layers of {UNITS} units of plain torch layers, since the zoo's Transformer always has both; "
+    f"steps, batches and their order, rates of {RATES['low']} and {RATES['high']} after {WARMUP} steps of warm-up",
     metric=f"labels right after {STEPS} steps",
     refuted_by="without residuals as much is learned as with them, or without norms as much at the high rate",
     parts=(

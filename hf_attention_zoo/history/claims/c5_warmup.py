@@ -46,8 +46,8 @@ CLAIM = Claim(
     number="C5",
     title=Text("Warm-up for norms behind", "웜업이 필요한 이유"),
     statement=Text(
-        "With the norm behind each sub-layer, as in 2017, a deep Transformer needs a warm-up of the rate; with the norm "
-        "before it, it does not.",
+        "With the norm behind each sub-layer, as in 2017, a deep Transformer needs a warm-up of the rate; with the "
+        "norm before it, it does not.",
         "2017년처럼 레이어 정규화를 뒤에 두면 깊은 Transformer는 학습률 웜업이 필요하고, 앞에 두면 필요하지 않다.",
     ),
     paper="Vaswani et al. 2017; Xiong et al. 2020",
@@ -58,7 +58,7 @@ CLAIM = Claim(
     equal=f"{LAYERS} layers of {UNITS} units of plain torch layers, since the zoo's Transformer has its norms behind; "
     "steps, batches and their order, rate after the warm-up. Norms before have one norm more, behind the last layer",
     metric=f"loss of the last 20 of {STEPS} steps",
-    refuted_by="with the norm behind, the loss without warm-up is not 0.1 above that with; or with the norm before it is",
+    refuted_by="norm behind: the loss without warm-up is not 0.1 above that with; or norm before: it is",
     parts=(
         Difference("norm behind: no warm-up over warm-up", "behind_cold/loss", "behind_warm/loss", least=0.1),
         Alike("norm before: no warm-up and warm-up", "before_cold/loss", "before_warm/loss", margin=0.1),
