@@ -124,5 +124,5 @@ CLAIM = Claim(
         "그래서 문장을 거꾸로 쓰는 과제를 배우지 못했습니다. 맞힌 비율은 {none/accuracy:.2f}로, 어떤 단어가 "
         "있는지만 알 때와 같고, 위치가 있으면 {sinusoids/accuracy:.2f}입니다.",
     ),
-    minutes=0.2,
+    minutes=0.1,
 )

@@ -185,5 +185,5 @@ CLAIM = Claim(
         "없는 BERT는 답을 보고 {bert/loss:.2f}까지 내려갔습니다. 가능한 값보다 낮은 손실은 정답이 샌다는 "
         "표시입니다.",
     ),
-    minutes=0.3,
+    minutes=0.2,
 )
