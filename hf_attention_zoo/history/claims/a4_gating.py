@@ -111,6 +111,13 @@ CLAIM = Claim(
     ),
     arms={"tanh": partial(trial, "tanh"), "gru": partial(trial, "gru"), "lstm": partial(trial, "lstm")},
     draw=draw,
-    seen=Text("", ""),
-    minutes=0.3,
+    seen=Text(
+        "It came out otherwise: the GRU is right in {gru/right:.2f}, but so are tanh units, in {tanh/right:.2f}, and "
+        "the LSTM in {lstm/right:.2f}. A lag of 20 seems short enough for tanh units with a good learning rate. The "
+        "LSTM's forget gates begin half open here; whether that is why it is behind was not tried.",
+        "논문과 다르게 나왔습니다. GRU가 맞힌 비율은 {gru/right:.2f}이지만 tanh 유닛도 {tanh/right:.2f}이고, LSTM은 "
+        "{lstm/right:.2f}입니다. 간격 20은 학습률이 알맞으면 tanh 유닛에게도 짧은 듯합니다. 여기서 LSTM의 망각 "
+        "게이트는 반쯤 열린 채 시작하는데, 그것이 뒤처진 까닭인지는 시험하지 않았습니다.",
+    ),
+    minutes=0.15,
 )
