@@ -28,7 +28,7 @@ from hf_attention_zoo.losses.sampled_softmax import sampled_cross_entropy
 from hf_attention_zoo.models.rnn_encoder_decoder.modeling_rnn_encoder_decoder import SummarisedSource
 from hf_attention_zoo.recurrent.bidirectional import BidirectionalGatedEncoder, inverse_of
 from hf_attention_zoo.recurrent.context_lstm import ContextLSTM
-from hf_attention_zoo.recurrent.gated_unit import GatedUnit
+from hf_attention_zoo.recurrent.gated_unit import GatedUnit, read_states
 from hf_attention_zoo.recurrent.packed_reading import PackedBidirectionalEncoder, pack_rows
 from hf_attention_zoo.recurrent.projected_lstm import ProjectedLSTMPair, ProjectedState
 from hf_attention_zoo.recurrent.stacked_lstm import StackedLSTM
@@ -123,7 +123,7 @@ def dot_inputs(sizes: Sizes) -> dict[str, tuple[int, ...]]:
 def run_attention_loop(module: Attention, mask: Tensor, queries: Tensor, values: Tensor) -> Made:
     """As many queries a step as there are hypotheses, two if their number is even."""
     source = module.prepare(values, mask)
-    attend = module.in_loop(source, WeightTape.start(values))
+    attend = module.in_loop(source, WeightTape.start())
     beams = 2 if queries.shape[1] % 2 == 0 else 1
     made = [attend(now, source) for now in queries.split(beams, 1)]
     contexts, alignments = zip(*made, strict=True)
@@ -132,7 +132,7 @@ def run_attention_loop(module: Attention, mask: Tensor, queries: Tensor, values:
 
 def run_window_loop(module: PredictiveLocalAttention, mask: Tensor, queries: Tensor, values: Tensor) -> Made:
     source = module.prepare(values, mask)
-    attend = module.in_loop(source, WeightTape.start(values))
+    attend = module.in_loop(source, WeightTape.start())
     made = [attend(now, source, torch.full((1, 1), time)) for time, now in enumerate(queries.split(1, 1))]
     contexts, alignments = zip(*made, strict=True)
     return torch.cat(contexts, 1), torch.cat(alignments, 1)
@@ -143,7 +143,7 @@ def run_all_queries(module: Attention, mask: Tensor, queries: Tensor, values: Te
 
 
 def run_linear_loop(module: nn.Linear, mask: Tensor, vectors: Tensor) -> Made:
-    project = in_loop(module, WeightTape.start(module.weight))
+    project = in_loop(module, WeightTape.start())
     return torch.stack([torch.tanh(project(now)) for now in vectors.unbind(1)], 1)
 
 
@@ -166,7 +166,7 @@ def run_fed_stack(module: StackedLSTM, mask: Tensor, inputs: Tensor, hidden: Ten
     """A step's result is fed back into the next, as with attention in between."""
     layers = range(module.num_layers)
     state = {f"hidden_{k}": hidden[k] for k in layers} | {f"cell_{k}": cell[k] for k in layers}
-    lstm = module.in_loop(WeightTape.start(module.library.weight_hh_l0))
+    lstm = module.in_loop(WeightTape.start())
     read = inputs if lstm is module else project_first_layer(module, inputs)
 
     def step(now: tuple[Tensor, ...], state: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
@@ -186,7 +186,7 @@ def stack_inputs(sizes: Sizes) -> dict[str, tuple[int, ...]]:
 def run_context_lstm(
     module: ContextLSTM, mask: Tensor, inputs: Tensor, contexts: Tensor, hidden: Tensor, cell: Tensor
 ) -> Made:
-    unit = module.in_loop(WeightTape.start(module.recurrent_weight))
+    unit = module.in_loop(WeightTape.start())
     read = inputs if unit is module else project_lstm_inputs(module, inputs)
     states = []
     for now, context in zip(read.unbind(1), contexts.unbind(1), strict=True):
@@ -204,7 +204,7 @@ def gated_inputs(sizes: Sizes) -> dict[str, tuple[int, ...]]:
 
 
 def run_gated_loop(module: GatedUnit, mask: Tensor, inputs: Tensor, contexts: Tensor, hidden: Tensor) -> Made:
-    unit = module.in_loop(WeightTape.start(module.gate_weight))
+    unit = module.in_loop(WeightTape.start())
     if unit is not module:
         inputs, contexts = project_inputs(module, inputs), project_context(module, contexts)
     states = []
@@ -215,7 +215,7 @@ def run_gated_loop(module: GatedUnit, mask: Tensor, inputs: Tensor, contexts: Te
 
 
 def run_gated_reading(module: GatedUnit, mask: Tensor, inputs: Tensor, contexts: Tensor, hidden: Tensor) -> Made:
-    return module.read(inputs, hidden, contexts[:, 0])
+    return read_states(module, inputs, hidden, contexts[:, 0])
 
 
 # Readers of whole sequences

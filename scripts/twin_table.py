@@ -147,8 +147,8 @@ def cell_twins() -> list[Twin]:
         made += [
             Twin(f"gated unit in a loop, {form}", f"{unit}.in_loop", GatedLoop.__call__, gated, gated_inputs,
                  run_gated_loop, paper=RNNSEARCH),
-            Twin(f"gated unit over a sequence, {form}", f"{unit}.read", read_sequence, gated, gated_inputs,
-                 run_gated_reading, paper=RNNSEARCH),
+            Twin(f"gated unit over a sequence, {form}", f"{RECURRENT}.gated_unit:read_states", read_sequence, gated,
+                 gated_inputs, run_gated_reading, paper=RNNSEARCH),
         ]  # fmt: skip
     for biases in ("none", "one", "two"):
 

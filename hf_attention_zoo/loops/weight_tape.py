@@ -5,8 +5,8 @@ matrices; written down on a tape it is one product of the stacked (T B, out) gra
 holds for whatever else all steps share, such as the keys of an attended source. Values are those of plain autograd, to
 rounding.
 
-    tape = WeightTape.start(layer.weight)        # None where nothing is recorded
-    twin = in_loop(layer, tape)                  # the layer itself, unless its twin may run
+    tape = WeightTape.start()    # None where nothing is recorded
+    twin = in_loop(layer, tape)  # the layer itself, unless its twin may run
     for ...: y = twin(x)
 
 Another rule than that of a matrix is given to `open` as a `LoopGradient`, which the backward of a step adds to through
@@ -61,10 +61,10 @@ class WeightTape:
         self._pass = -1
 
     @classmethod
-    def start(cls, *tensors: Tensor) -> WeightTape | None:
+    def start(cls) -> WeightTape | None:
         """A tape where gradients may be recorded, else None (inference, compiling).
 
-        Frozen `tensors` have one, too: what they are multiplied with may come from a layer that learns, such as an
+        Frozen weights have one, too: what they are multiplied with may come from a layer that learns, such as an
         adapter, and what is done in place without a tape would be lost to autograd.
         """
         return cls() if torch.is_grad_enabled() and not is_recorded() else None
@@ -144,8 +144,14 @@ def step_linear(inputs: Tensor, weight: Tensor, tape: WeightTape | None) -> Tens
     return _StepLinear.apply(inputs.to(weight.dtype), weight, tape)
 
 
-def in_loop(layer: nn.Module, tape: WeightTape | None) -> Callable[[Tensor], Tensor]:
-    """A linear layer as the steps of a loop call it: itself, or its twin whose weight's gradient is formed once."""
+def in_loop(layer: nn.Module, tape: WeightTape | None) -> Callable[..., Any]:
+    """A linear layer or a cell as the steps of a loop call it: itself, or its twin, which a cell's class knows.
+
+    What wraps a cell is of another class, whatever attributes it passes on: it is called.
+    """
+    twin_of_class = getattr(type(layer), "in_loop", None)
+    if twin_of_class is not None:
+        return twin_of_class(layer, tape)
     if tape is None or type(layer) is not nn.Linear or not twin_may_run(layer):
         return layer
     weight, bias = tape.open(layer.weight), layer.bias

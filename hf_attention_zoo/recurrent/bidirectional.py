@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from hf_attention_zoo.loops.gated_loop import alike, read_side_by_side
 from hf_attention_zoo.loops.may_run import twin_may_run
 from hf_attention_zoo.loops.moving_rows import pick_rows
-from hf_attention_zoo.recurrent.gated_unit import GatedUnit
+from hf_attention_zoo.recurrent.gated_unit import GatedUnit, read_states
 
 
 def reading_order(mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -64,11 +64,12 @@ class BidirectionalGatedEncoder(nn.Module):
     def __init__(self, forward_unit: GatedUnit, backward_unit: GatedUnit) -> None:
         super().__init__()
         self.forward_unit, self.backward_unit = forward_unit, backward_unit
+        self.hidden_size = forward_unit.hidden_size
 
     def forward(self, embedded: Tensor, mask: Tensor) -> Tensor:
         """(B, S, I), (B, S) -> annotations (B, S, 2H)."""
         units = (self.forward_unit, self.backward_unit)
-        if not (alike(units) and twin_may_run(*units)):
+        if not (twin_may_run(*units) and alike(units)):
             return self.formula(embedded, mask)
         rows, length, _ = embedded.shape
         row = torch.arange(rows, device=mask.device) * length  # where row b starts in a flat (B S)
@@ -93,6 +94,6 @@ class BidirectionalGatedEncoder(nn.Module):
         """One direction after the other, each unit called at every step."""
         directions = []
         for unit, order in zip((self.forward_unit, self.backward_unit), reading_order(mask), strict=True):
-            start = embedded.new_zeros(embedded.shape[0], unit.hidden_size)
-            directions.append(put_back(unit.read(take(embedded, order), start), order))
+            start = embedded.new_zeros(embedded.shape[0], self.hidden_size)
+            directions.append(put_back(read_states(unit, take(embedded, order), start), order))
         return torch.cat(directions, dim=-1).masked_fill(~mask.bool()[..., None], 0.0)

@@ -103,8 +103,8 @@ class BidirectionalLSTM(nn.Module):
         flat = torch.cat([embedded.flatten(0, 1), embedded.new_zeros(1, embedded.shape[-1])])
         directions = []
         for order, lstm in zip(reading_order(texts), (self.forward_lstm, self.backward_lstm), strict=True):
-            places = torch.where(reading, order + first[:, None], nowhere)[longest_first]
-            directions.append(_read(lstm, flat, places.t(), strides))  # (S, N): the position read at each step
+            places = torch.where(reading, order + first[:, None], nowhere)[longest_first]  # (N, S): read at each step
+            directions.append(_read(lstm, self.hidden_size, flat, places.t(), strides))
         return torch.cat(directions, dim=-1)[:nowhere].view(rows, length, -1)
 
 
@@ -129,7 +129,7 @@ def plan_strides(counts: list[int], least_saving: float) -> list[tuple[int, int,
     return [*strides, (start, longest, alive)] if longest else []
 
 
-def _read(lstm: DirectedLSTM, flat: Tensor, places: Tensor, strides: list[tuple[int, int, int]]) -> Tensor:
+def _read(lstm: nn.Module, size: int, flat: Tensor, places: Tensor, strides: list[tuple[int, int, int]]) -> Tensor:
     """States of one direction at the places (S, N) that they were read from: (B S + 1, I) -> (B S + 1, U).
 
     The last row is what a stride reads behind the end of a text, and holds what comes of it.
@@ -140,14 +140,14 @@ def _read(lstm: DirectedLSTM, flat: Tensor, places: Tensor, strides: list[tuple[
         index = places[start:end, :count].flatten()
         inputs = (flat[index] if is_graph_made() else _Pick.apply(flat, index)).view(end - start, count, -1)
         if state is None:
-            zeros = flat.new_zeros(count, lstm.hidden_size)
+            zeros = flat.new_zeros(count, size)
             state = (zeros, zeros)
         state = (state[0][:count], state[1][:count])
         made, state = lstm(inputs, state)
         outputs.append(made.flatten(0, 1))
         read.append(index)
     if not outputs:
-        return flat.new_zeros(flat.shape[0], lstm.hidden_size)
+        return flat.new_zeros(flat.shape[0], size)
     if is_graph_made():
-        return flat.new_zeros(flat.shape[0], lstm.hidden_size).index_copy(0, torch.cat(read), torch.cat(outputs))
+        return flat.new_zeros(flat.shape[0], size).index_copy(0, torch.cat(read), torch.cat(outputs))
     return _Place.apply(torch.cat(outputs), torch.cat(read), flat.shape[0])

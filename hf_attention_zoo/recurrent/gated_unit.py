@@ -14,7 +14,7 @@ Shapes: B rows, T steps, I input size, C context size, H units. Gate order in ev
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -95,19 +95,27 @@ class GatedUnit(nn.Module):
             candidate = torch.tanh(candidate + r * (inside if context is None else inside + to_candidate))
         return (1 - z) * hidden + z * candidate if self.form.update == "new" else z * hidden + (1 - z) * candidate
 
-    def read(
-        self, inputs: Tensor, hidden: Tensor, context: Tensor | None = None, known: Tensor | None = None
-    ) -> Tensor:
-        """All states with one context: (B, T, I), h_0 (B, H), (B, C) -> (B, T, H). A twin takes C c, if `known`."""
-        if twin_may_run(self):
-            return read_sequence(self, inputs, hidden, context, known)
-        check_fixed_steps(inputs.shape[1])
-        states = []
-        for now in inputs.unbind(1):
-            hidden = self(now, hidden, context)
-            states.append(hidden)
-        return torch.stack(states, 1)
-
     def in_loop(self, tape: WeightTape | None) -> Callable[..., Tensor]:
         """What the steps of a loop call in place of the unit: its twin, whose inputs and contexts are projected."""
         return GatedLoop(self, tape) if twin_may_run(self) else self
+
+
+def read_states(
+    unit: Any, inputs: Tensor, hidden: Tensor, context: Tensor | None = None, known: Tensor | None = None
+) -> Tensor:
+    """All states of a unit, or of what wraps one, with one context. A twin takes C c, if `known`.
+
+    Args:
+        inputs: (B, T, I). hidden: h_0 (B, H). context: (B, C) of a unit that has one.
+
+    Returns:
+        (B, T, H).
+    """
+    if twin_may_run(unit):
+        return read_sequence(unit, inputs, hidden, context, known)
+    check_fixed_steps(inputs.shape[1])
+    states = []
+    for now in inputs.unbind(1):
+        hidden = unit(now, hidden, context)
+        states.append(hidden)
+    return torch.stack(states, 1)

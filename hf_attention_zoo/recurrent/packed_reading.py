@@ -47,6 +47,7 @@ class PackedBidirectionalEncoder(nn.Module):
     def __init__(self, forward_unit: GatedUnit, backward_unit: GatedUnit) -> None:
         super().__init__()
         self.forward_unit, self.backward_unit = forward_unit, backward_unit
+        self.hidden_size = forward_unit.hidden_size
 
     def forward(self, vectors: Tensor, rows: PackedRows, token: Tensor | None = None) -> Tensor:
         """Annotations of all tokens.
@@ -60,12 +61,12 @@ class PackedBidirectionalEncoder(nn.Module):
             (N, 2H), in the order of the tokens.
         """
         units = (self.forward_unit, self.backward_unit)
-        if alike(units) and twin_may_run(*units):
+        if twin_may_run(*units) and alike(units):
             return read_packed(units, vectors, rows, token)
         directions = []
         for unit, order, back in zip(units, rows.orders, rows.inverses, strict=True):
             inputs = vectors[order if token is None else token[order]]  # (N, I) in the order of reading
-            hidden = inputs.new_zeros(len(rows.lengths), unit.hidden_size)
+            hidden = inputs.new_zeros(len(rows.lengths), self.hidden_size)
             states = []
             for now in inputs.split(rows.step_sizes):
                 hidden = unit(now, hidden[: len(now)])

@@ -47,7 +47,8 @@ def ends_with_symbol(
     ends = [end_token_id] if isinstance(end_token_id, int) else list(end_token_id)
     steps = torch.arange(mask.shape[1], device=mask.device)
     last = torch.where(mask.bool(), steps, 0).argmax(1)  # (B)
-    return torch.isin(input_ids[rows, last], torch.tensor(ends, device=input_ids.device))
+    # compared one by one: ONNX has no operator for what `torch.isin` becomes
+    return (input_ids[rows, last, None] == torch.tensor(ends, device=input_ids.device)).any(1)
 
 
 def plan_reading(mask: Tensor, has_end: Tensor, *, reverse: bool, read_end: bool) -> ReadingPlan:

@@ -53,6 +53,7 @@ class StackedLSTM(nn.Module):
     ) -> None:
         super().__init__()
         self.hidden_size, self.num_layers, self.dropout = hidden_size, num_layers, float(dropout)
+        self.has_biases, self.has_peepholes = biases != "none", peephole
         self.library = SteppedLSTM(
             input_size,
             hidden_size,
@@ -101,12 +102,12 @@ class StackedLSTM(nn.Module):
 
     def in_loop(self, tape: WeightTape | None) -> Callable[..., tuple[Tensor, State]]:
         """What the steps of a loop call in place of the stack: its twin, whose inputs are projected."""
-        plain = not len(self.peepholes) and twin_may_run(self, self.library, self.gate_biases, self.peepholes)
+        plain = not self.has_peepholes and twin_may_run(self, self.library, self.gate_biases, self.peepholes)
         return StackLoop(self, tape) if plain else self
 
     def unrolled(self, inputs: Tensor, state: State, reads: Tensor | None = None) -> tuple[Tensor, State]:
         """All steps, one after the other: (N, T, I) -> (N, T, H); where `reads` (N, T) is false the state stays."""
-        twin = self.in_loop(WeightTape.start(self.library.weight_hh_l0))
+        twin = self.in_loop(WeightTape.start())
         cell = self.step if twin is self else twin
         if twin is not self:
             inputs = project_first_layer(self, inputs)
@@ -128,7 +129,7 @@ class StackedLSTM(nn.Module):
         """All steps from a given state, nothing fed back: (N, T, I) -> top states (N, T, H) and the last state."""
         if self.feed_weight is not None:
             raise ValueError("a stack with a fed-back input runs step by step; use `step` in a loop")
-        if inputs.shape[1] == 1 or len(self.peepholes) or torch.compiler.is_compiling():
+        if inputs.shape[1] == 1 or self.has_peepholes or torch.compiler.is_compiling():
             return self.unrolled(inputs, state)  # for one step the library costs more than its products
         hidden, cell = join_layers(state)
         outputs, (hidden, cell) = self._library(inputs, (hidden.transpose(0, 1), cell.transpose(0, 1)))
@@ -147,14 +148,14 @@ class StackedLSTM(nn.Module):
         steps = torch.arange(inputs.shape[1], device=inputs.device)[None]  # (1, T)
         real = steps < lengths[:, None]  # (N, T)
         # A compiler takes no call of the library into its graph, a trace none of packed sequences.
-        traced = torch.jit.is_tracing() and (self.library.bias or len(self.gate_biases))
-        if len(self.peepholes) or torch.compiler.is_compiling() or traced:
+        traced = torch.jit.is_tracing() and self.has_biases
+        if self.has_peepholes or torch.compiler.is_compiling() or traced:
             zeros = inputs.new_zeros(inputs.shape[0], self.num_layers, self.hidden_size)
             outputs, state = self.unrolled(inputs, split_layers(zeros, zeros), real)
             return outputs, *join_layers(state)
         if not torch.jit.is_tracing() and bool(real.all()):
             outputs, (hidden, cell) = self._library(inputs, None)
-        elif not self.library.bias and not len(self.gate_biases):
+        elif not self.has_biases:
             # Without biases a zero input leaves a zero state at zero: with the pads in front, no row reads one.
             shift = inputs.shape[1] - lengths[:, None]  # (N, 1)
             moved = _roll(inputs.masked_fill(~real[..., None], 0.0), (steps - shift) % inputs.shape[1])
@@ -172,12 +173,6 @@ class StackedLSTM(nn.Module):
         """torch's LSTM on padded or packed sequences; `state` and what comes back are layers first, (L, N, H)."""
         if state is not None:
             state = (state[0].contiguous(), state[1].contiguous())
-        if self.library.weight_hh_l0.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
-            # torch has no LSTM for half precision on every processor: it stays in the weights' own
-            dtype = self.library.weight_hh_l0.dtype
-            with torch.autocast("cpu", enabled=False):
-                state = None if state is None else (state[0].to(dtype), state[1].to(dtype))
-                return self.library(inputs.to(dtype), state, biases=self.gate_biases())
         return self.library(inputs, state, biases=self.gate_biases())
 
 

@@ -24,11 +24,12 @@ class LayerVectors(nn.Module):
 
     def __init__(self, layers: int, shape: tuple[int, ...]) -> None:
         super().__init__()
+        self.layers = layers
         for layer in range(layers):
             self.register_parameter(str(layer), nn.Parameter(torch.zeros(shape)))
 
     def __len__(self) -> int:
-        return len(self._parameters)
+        return self.layers  # what is parametrised is no longer among the parameters
 
     def __getitem__(self, layer: int) -> Tensor:
         return getattr(self, str(layer))
@@ -94,7 +95,18 @@ class SteppedLSTM(nn.RNNBase):
                 weights += [getattr(self, f"bias_ih_l{k}"), getattr(self, f"bias_hh_l{k}")]
             elif biases:
                 weights += [biases[k], torch.zeros_like(biases[k])]
-        settings = (self.bias or bool(biases), self.num_layers, self.dropout, self.training, False)
+        if weights[0].device.type == "cpu" and torch.is_autocast_enabled("cpu"):
+            # torch has no LSTM for half precision on every processor: it stays in the weights' own
+            dtype = weights[0].dtype
+            with torch.autocast("cpu", enabled=False):
+                state = None if state is None else (state[0].to(dtype), state[1].to(dtype))
+                return self.library_call(inputs.to(dtype), state, weights)
+        return self.library_call(inputs, state, weights)
+
+    def library_call(self, inputs: Any, state: tuple[Tensor, Tensor] | None, weights: list[Tensor]) -> Any:
+        """torch's function for these weights; without a state the rows begin at zero."""
+        biases = len(weights) == 4 * self.num_layers
+        settings = (biases, self.num_layers, self.dropout, self.training, False)
         packed = isinstance(inputs, PackedSequence)
         values = inputs.data if packed else inputs
         if state is None:

@@ -23,7 +23,7 @@ def mechanism(dtype: torch.dtype = torch.double) -> AdditiveAttention:
 def stepwise(module: AdditiveAttention, queries: Tensor, values: Tensor) -> Tensor:
     """Queries (T, B, N, Q), each aligned in its own step."""
     source = module.prepare(values, MASK)
-    twin = module.in_loop(source, WeightTape.start(module.query_projection.weight))
+    twin = module.in_loop(source, WeightTape.start())
     assert twin is not module
     return torch.stack([twin(query, source)[1] for query in queries])
 

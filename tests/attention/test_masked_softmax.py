@@ -64,7 +64,7 @@ def test_mixing_step_by_step_equals_one_batched_product_in_value_and_gradients()
     made = torch.Generator().manual_seed(3)
     vectors = torch.randn(2, 5, 4, generator=made, dtype=torch.double, requires_grad=True)
     alignments = torch.rand(3, 2, 2, 5, generator=made, dtype=torch.double, requires_grad=True)
-    tape = WeightTape.start(vectors)
+    tape = WeightTape.start()
     opened = open_mixture(vectors, tape)
     fast = torch.stack([mix(alignments[t], opened, tape) for t in range(3)])
     plain = alignments @ vectors

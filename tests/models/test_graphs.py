@@ -150,10 +150,6 @@ def test_an_exported_graph_follows_other_rows_or_is_refused(model_type: str, nam
         check_same(exported(part, given[EXAMPLE], True).module(), part, given[OTHER])
 
 
-# Encoders alone whose packed rows torch writes with an operator that its ONNX export lacks; the whole models export.
-NOT_IN_ONNX = {("luong", "encoder"), ("seq2seq_lstm", "encoder")}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("model_type", "name"), [case for case in CASES if case[0] not in PACKED])
 def test_an_onnx_graph_follows_other_rows(model_type: str, name: str, tmp_path: Path) -> None:
@@ -164,10 +160,6 @@ def test_an_onnx_graph_follows_other_rows(model_type: str, name: str, tmp_path: 
     program = exported(part, given[EXAMPLE], not looped)
     if looped:  # as the refusal above advises
         check_same(program.module(), part, given[AS_LONG])
-    if (model_type, name) in NOT_IN_ONNX:
-        with pytest.raises(Exception, match="searchsorted"):
-            torch.onnx.export(program, dynamo=True, verbose=False)
-        return
     torch.onnx.export(program, dynamo=True, verbose=False).save(tmp_path / "graph.onnx")
     session = runtime.InferenceSession(tmp_path / "graph.onnx")
 

@@ -140,6 +140,39 @@ def test_a_wrapper_round_any_layer_is_seen(model_type: str, option: str, auto: s
         assert not passed_over, f"training={training}"
 
 
+class Doubled(nn.Module):
+    """A layer in the place of another, which it calls; all else that is asked of it the other answers."""
+
+    def __init__(self, base: nn.Module) -> None:
+        super().__init__()
+        self.base = base
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(self.base, name)
+
+    def forward(self, *inputs: Any, **options: Any) -> Any:
+        return doubled(self, inputs, self.base(*inputs, **options))
+
+
+@pytest.mark.parametrize(("model_type", "option", "auto"), CASES)
+def test_a_layer_in_the_place_of_any_layer_is_called_as_often(model_type: str, option: str, auto: str) -> None:
+    """It gives what a hook gives, though its attributes are those of the layer inside."""
+    model = model_of(model_type, option, auto)
+    batch = batch_of(model)
+    for name, module in [*wrappable(model)]:
+        if isinstance(module, nn.Embedding):  # a table that is tied gives its rows to the output layer, too
+            continue
+        with torch.no_grad():
+            with module.register_forward_hook(doubled):
+                wanted = outputs_of(model, batch)
+            replaced = copy.deepcopy(model)
+            replaced.set_submodule(name, Doubled(replaced.get_submodule(name)))
+            torch.testing.assert_close(outputs_of(replaced, batch), wanted, rtol=1e-4, atol=1e-4, msg=name)
+
+
 WRITERS = [case for case in CASES if hasattr(get_architecture(case[0]).model_classes[case[2]], "generate")]
 WRITERS = [case for case in WRITERS if get_architecture(case[0]).model_classes[case[2]].can_generate()]
 
@@ -298,6 +331,24 @@ def test_masks_and_parametrisations_act_and_learn(rnnsearch: tuple, place: str, 
         model(**batch).loss.backward()
     origin = getattr(module, f"{name}_orig") if kind == "pruned" else module.parametrizations[name].original
     assert (origin.grad.abs().sum() > 0) == (kind == "parametrised")
+
+
+@pytest.mark.parametrize("case", FIRST_CASES, ids=lambda case: case[0])
+def test_every_weight_may_be_parametrised(case: tuple[str, str, str]) -> None:
+    """All of them at once; those that are tied stay one."""
+    model = model_of(*case)
+    batch, wanted = batch_of(model), copy.deepcopy(model)
+    names = [name for name, _ in model.named_parameters()]
+    tied = {name for name, _ in model.named_parameters(remove_duplicate=False)} - {*names}
+    shared = {name for name in names if any(model.get_parameter(name) is model.get_parameter(one) for one in tied)}
+    with torch.no_grad():
+        for name in [name for name in names if name not in shared]:
+            wanted.get_parameter(name).mul_(0.5)
+            place, _, own = name.rpartition(".")
+            parametrize.register_parametrization(model.get_submodule(place), own, halved(model.get_parameter(name)))
+        torch.testing.assert_close(outputs_of(model, batch), outputs_of(wanted, batch), rtol=1e-4, atol=1e-4)
+        if case in WRITERS:
+            torch.testing.assert_close(generated(model, batch, 2), generated(wanted, batch, 2), rtol=1e-4, atol=1e-4)
 
 
 class Quantised(nn.Linear):

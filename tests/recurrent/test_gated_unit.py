@@ -59,7 +59,7 @@ def plain_steps(unit: GatedUnit, inputs: Tensor, start: Tensor) -> Tensor:
 
 
 def taped_steps(unit: GatedUnit, inputs: Tensor, start: Tensor) -> Tensor:
-    twin, states = GatedLoop(unit, WeightTape.start(unit.input_weight, unit.gate_weight, inputs)), []
+    twin, states = GatedLoop(unit, WeightTape.start()), []
     for projected in project_inputs(unit, inputs).unbind(1):
         start = twin(projected, start)
         states.append(start)

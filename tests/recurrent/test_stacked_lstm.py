@@ -26,7 +26,7 @@ def spread(module: nn.Module) -> nn.Module:
 def stepwise(
     stack: StackedLSTM, inputs: torch.Tensor, state: dict, feed: torch.Tensor | None = None, twin: bool = True
 ) -> tuple:
-    cell = stack.in_loop(WeightTape.start(stack.library.weight_hh_l0)) if twin else stack
+    cell = stack.in_loop(WeightTape.start()) if twin else stack
     assert (cell is not stack) == twin
 
     def step(now: tuple, state: dict) -> tuple:

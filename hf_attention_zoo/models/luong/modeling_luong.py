@@ -134,8 +134,8 @@ class LuongDecoder(LuongPreTrainedModel):
             return query, (times.repeat(1, query.shape[1] // times.shape[1]),) if self.moves_window else ()
 
         if self.config.input_feeding:
-            tape = WeightTape.start(self.lstm.library.weight_hh_l0, source.values)
-            lstm, attend = self.lstm.in_loop(tape), self.attention.in_loop(source, tape)
+            tape = WeightTape.start()
+            lstm, attend = in_loop(self.lstm, tape), self.attention.in_loop(source, tape)
             project = in_loop(self.attentional, tape)
             inputs = words if lstm is self.lstm else project_first_layer(self.lstm, words)  # of the twin: W x, at once
 

@@ -40,7 +40,7 @@ from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional import put_back, take
 from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_
-from hf_attention_zoo.recurrent.gated_unit import GatedUnit
+from hf_attention_zoo.recurrent.gated_unit import GatedUnit, read_states
 from hf_attention_zoo.recurrent.readout import MaxoutReadout
 from hf_attention_zoo.recurrent.reversing import check_something_is_read, plan_reading
 from hf_attention_zoo.seq2seq.decoding_state import DecodingState, for_outputs
@@ -133,7 +133,7 @@ class RNNEncoderDecoderEncoder(RNNEncoderDecoderPreTrainedModel):
         # Pads are read after the last word, so no state that matters sees one; as zeros they cannot spoil a gradient.
         real = embedded.masked_fill(~mask[..., None], 0.0)
         start = real.new_zeros(real.shape[0], self.config.hidden_size)
-        states = self.unit.read(take(real, plan.order), start)
+        states = read_states(self.unit, take(real, plan.order), start)
         rows = torch.arange(states.shape[0], device=states.device)
         last = states[rows, plan.lengths - 1]  # h_N, (B, n)
         states = put_back(states, plan.order).masked_fill(~mask[..., None], 0.0)
@@ -216,7 +216,7 @@ class RNNEncoderDecoderDecoder(RNNEncoderDecoderPreTrainedModel):
         spoken = [hidden[:, None]] if self.config.form == "groundhog" and begun is None else []
         consumed = words[:, len(spoken) :]
         if consumed.shape[1]:
-            spoken.append(self.unit.read(consumed, hidden, terms["summary"], terms.get("gates")))
+            spoken.append(read_states(self.unit, consumed, hidden, terms["summary"], terms.get("gates")))
         states = torch.cat(spoken, dim=1)  # h'_t, (N, T, n)
         units = self.readout(states, words, projected=terms["readout"][:, None])  # s_t, (N, T, l)
         units = self.output_factor(self.dropout(units))

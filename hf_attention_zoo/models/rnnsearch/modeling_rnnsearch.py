@@ -30,7 +30,7 @@ from hf_attention_zoo.attention.attention_base import AttendedSource
 from hf_attention_zoo.loops.decoder_loop import State, unroll
 from hf_attention_zoo.loops.gated_loop import project_context, project_inputs
 from hf_attention_zoo.loops.may_run import twin_may_run
-from hf_attention_zoo.loops.weight_tape import WeightTape
+from hf_attention_zoo.loops.weight_tape import WeightTape, in_loop
 from hf_attention_zoo.models.rnnsearch.configuration_rnnsearch import RNNsearchConfig
 from hf_attention_zoo.parts.model_inputs import check_vectors, encoder_mask, one_of
 from hf_attention_zoo.parts.needed import needed
@@ -179,8 +179,8 @@ class RNNsearchDecoder(RNNsearchPreTrainedModel):
         timing = self.config.decoder_timing
         if timing == "groundhog" and "context" not in state:  # no word before the first
             words = torch.cat([torch.zeros_like(words[:, :1]), words[:, 1:]], dim=1)
-        tape = WeightTape.start(self.unit.gate_weight, source.values)
-        unit, inputs, heard = self.unit.in_loop(tape), words, source.values
+        tape = WeightTape.start()
+        unit, inputs, heard = in_loop(self.unit, tape), words, source.values
         if unit is not self.unit:  # it reads W y and, since C c_i = sum_j alpha_ij C h_j, mixtures of C h_j: both once
             if "gates" not in kept:
                 kept["gates"] = project_context(self.unit, source.values)  # (B, S, 3n)

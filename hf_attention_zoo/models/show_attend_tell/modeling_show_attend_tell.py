@@ -31,7 +31,7 @@ from hf_attention_zoo.attention.attention_base import AttendedSource
 from hf_attention_zoo.attention.hard_attention import best_locations, draw_locations
 from hf_attention_zoo.loops.decoder_loop import State, unroll
 from hf_attention_zoo.loops.lstm_backward import project_inputs
-from hf_attention_zoo.loops.weight_tape import WeightTape
+from hf_attention_zoo.loops.weight_tape import WeightTape, in_loop
 from hf_attention_zoo.losses.token_loss import log_likelihood
 from hf_attention_zoo.models.show_attend_tell.configuration_show_attend_tell import ShowAttendTellConfig
 from hf_attention_zoo.models.show_attend_tell.layers_show_attend_tell import (
@@ -239,8 +239,8 @@ class ShowAttendTellDecoder(ShowAttendTellPreTrainedModel):
         sources = source.values.shape[0]
         check_rows(words.shape[0], sources, state["hidden"].shape[0])
         expected = choose_expected(self.config, self.training, words.shape[0], words.device)
-        tape = WeightTape.start(self.unit.recurrent_weight, source.values)
-        unit, attend = self.unit.in_loop(tape), self.attention.in_loop(source, tape)  # themselves, or their twins
+        tape = WeightTape.start()
+        unit, attend = in_loop(self.unit, tape), self.attention.in_loop(source, tape)  # themselves, or their twins
         inputs = words if unit is self.unit else project_inputs(self.unit, words)  # of the twin: W x + b, all at once
 
         def step(inputs: tuple[Tensor, ...], state: State) -> tuple[dict[str, Tensor], State]:

@@ -10,7 +10,7 @@ from rnn_encoder_decoder_reference import Letters, decode, paper_letters
 from torch import Tensor
 
 from hf_attention_zoo import RNNEncoderDecoderForConditionalGeneration
-from hf_attention_zoo.recurrent.gated_unit import GatedUnit
+from hf_attention_zoo.recurrent.gated_unit import GatedUnit, read_states
 
 FORMS = ("paper", "groundhog")
 SOURCE = torch.tensor([[5, 9, 4, 11, 3], [7, 2, 8, 6, 3]])
@@ -62,7 +62,7 @@ def test_encoder_is_the_gru_of_onnx_with_the_reset_before_the_matrix(build: Call
 def decoder_states(model: RNNEncoderDecoderForConditionalGeneration, words: Tensor, summary: Tensor) -> Tensor:
     """States from words (1, T, d), c (1, n) and the state that c gives, without the first step's exceptions."""
     decoder = model.model.decoder
-    return decoder.unit.read(words, decoder.begin(summary, 1), summary)
+    return read_states(decoder.unit, words, decoder.begin(summary, 1), summary)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -118,7 +118,7 @@ def test_a_closed_reset_hides_the_state_and_in_the_paper_the_context_too(build: 
     word, summary, hidden = torch.randn(1, 4).double(), torch.randn(1, N).double(), torch.randn(1, N).double()
 
     def candidate(summary: Tensor, hidden: Tensor) -> Tensor:
-        return unit.read(word[:, None], hidden, summary)
+        return read_states(unit, word[:, None], hidden, summary)
 
     with torch.no_grad():
         bias = full_bias(unit)
@@ -141,8 +141,8 @@ def test_a_constant_context_inside_the_reset_by_hand() -> None:
         unit.bias.copy_(torch.tensor([0.1, 0.2, 0.3]))
         x, h, c = torch.tensor([[0.4]]), torch.tensor([[0.6]]), torch.tensor([[0.5]])
         made = unit(x, h, c)
-        both = unit.read(torch.stack([x, x], 1), h, c)
-    torch.testing.assert_close(unit.read(torch.stack([x, x], 1), h, c), both)  # with gradients
+        both = read_states(unit, torch.stack([x, x], 1), h, c)
+    torch.testing.assert_close(read_states(unit, torch.stack([x, x], 1), h, c), both)  # with gradients
     z = 1 / (1 + np.exp(-(0.5 * 0.4 + 0.1 + 0.6 + 0.2 * 0.5)))
     r = 1 / (1 + np.exp(-(-0.4 + 0.2 + 0.3 + 0.3 * 0.5)))
     candidate = np.tanh(2 * 0.4 + 0.3 + r * (-3 * 0.6 + 0.4 * 0.5))
