@@ -48,9 +48,10 @@ the tool, given below. Nothing differs silently.
 
 
 def head_of(model_type: str) -> RegisteredHead:
-    """The head that stands for an architecture: the first that writes or classifies."""
+    """The head that stands for an architecture: the first that writes or classifies, or its body if none does."""
     passed = ("AutoModel", "AutoModelForPreTraining")
-    return next(head for head in EVERY_HEAD if head.model_type == model_type and head.auto not in passed)
+    heads = [head for head in EVERY_HEAD if head.model_type == model_type]
+    return next((head for head in heads if head.auto not in passed), heads[0])
 
 
 def first_and_second(head: RegisteredHead) -> tuple[Batch, Batch]:
