@@ -58,7 +58,6 @@ def trial(ngrams: int, seed: int, budget: Budget) -> Measures:
         FastTextConfig(
             vocab_size=len(tokenizer),
             embedding_size=10,
-            num_labels=2,  # type: ignore[call-arg]  # every config takes it
             pad_token_id=tokenizer.pad_token_id,
         )
     )

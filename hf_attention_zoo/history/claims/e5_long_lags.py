@@ -30,17 +30,16 @@ STEPS, BATCH, HELD_OUT = 300, 32, 400
 
 def elman(orthogonal: bool) -> ElmanForSequenceClassification:
     """Elman's network with errors through all of time; weights between hidden units uniform or orthogonal."""
-    model = ElmanForSequenceClassification(
-        ElmanConfig(
-            vocab_size=RECALLED + OTHERS,
-            hidden_size=UNITS,
-            activation="tanh",
-            truncation=None,
-            initializer_range=UNITS**-0.5,
-            num_labels=RECALLED,  # type: ignore[call-arg]  # every config takes it
-            pad_token_id=None,
-        )
+    config = ElmanConfig(
+        vocab_size=RECALLED + OTHERS,
+        hidden_size=UNITS,
+        activation="tanh",
+        truncation=None,
+        initializer_range=UNITS**-0.5,
+        pad_token_id=None,
     )
+    config.num_labels = RECALLED
+    model = ElmanForSequenceClassification(config)
     if orthogonal:
         between = model.model.layers[0].context_projection
         nn.init.orthogonal_(between.weight)
@@ -50,18 +49,17 @@ def elman(orthogonal: bool) -> ElmanForSequenceClassification:
 
 def lstm() -> LSTM1997ForSequenceClassification:
     """The LSTM of 1997: no forget gate, errors that leave a cell are cut off, input gates begin nearly closed."""
-    return LSTM1997ForSequenceClassification(
-        LSTM1997Config(
-            vocab_size=RECALLED + OTHERS,
-            hidden_size=UNITS,
-            block_size=1,
-            input_gate_bias=-1.0,
-            initializer_range=UNITS**-0.5,
-            output_bias=True,
-            num_labels=RECALLED,  # type: ignore[call-arg]  # every config takes it
-            pad_token_id=None,
-        )
+    config = LSTM1997Config(
+        vocab_size=RECALLED + OTHERS,
+        hidden_size=UNITS,
+        block_size=1,
+        input_gate_bias=-1.0,
+        initializer_range=UNITS**-0.5,
+        output_bias=True,
+        pad_token_id=None,
     )
+    config.num_labels = RECALLED
+    return LSTM1997ForSequenceClassification(config)
 
 
 def recalls(random: np.random.Generator, rows: int, lag: int) -> dict[str, Tensor]:
