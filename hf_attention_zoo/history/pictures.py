@@ -37,6 +37,6 @@ def draw_bars(axes: Any, bars: Mapping[str, Sequence[float]], up: str) -> None:
     for place, numbers in enumerate(bars.values()):
         axes.bar(place, float(np.mean(numbers)), color=head_colour(0), alpha=0.35, width=0.6)
         axes.plot([place] * len(numbers), numbers, "o", ms=4, color=head_colour(0))
-    axes.set_xticks(range(len(bars)), list(bars), fontsize=8, rotation=20 if len(bars) > 4 else 0)
+    axes.set_xticks(range(len(bars)), list(bars), fontsize=8, rotation=20 if len(bars) > 3 else 0)
     axes.set_ylabel(up)
     axes.spines[["top", "right"]].set_visible(False)

@@ -119,10 +119,12 @@ CLAIM = Claim(
     paper="Sutskever, Vinyals and Le 2014",
     year=2014,
     printed=("Section 3.3: with the source reversed, test perplexity 5.8 -> 4.7, BLEU 25.9 -> 30.6",),
-    data=f"sentences of {SYMBOLS} symbols drawn alike, {TRAINED[0]} to {TRAINED[1]} words, translated word by word in "
+    data=f"sentences of {SYMBOLS} symbols drawn alike, {TRAINED[0]} to {TRAINED[1]} words, translated word by word "
+    f"in "
     f"their order with one dictionary; {HELD_OUT} held out for each length",
     models=("seq2seq_lstm", "rnn_encoder_decoder"),
-    equal="parameters, steps, sentences and their order; the source's direction alone differs, its end symbol is last "
+    equal="parameters, steps, sentences and their order; the source's direction alone differs, its end symbol is "
+    "last "
     "in both",
     metric="words right at their place of what greedy search writes, and the cross entropy of 8 words",
     refuted_by="at 8 words, the longest of training, the reversed source is not ahead, or it costs more nats a word",

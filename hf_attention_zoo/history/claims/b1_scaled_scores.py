@@ -21,8 +21,8 @@ KEY_SIZES = (4, 16, 64, 256, 1024)
 KEYS, QUERIES = 64, 400
 STEPS = {16: 1000, 256: 60}  # small keys learn slowly at this rate
 SYMBOLS, LENGTH, BATCH = 20, 12, 64
-# A first run, with seeds 1 to 5, measured the symbols right after 150 steps: all heads had them all. The measure is the
-# loss along the way since, and the seeds are others.
+# A first run, with seeds 1 to 5, measured the symbols right after 150 steps: all heads had them all. Since then the
+# measure is the loss along the way, and the seeds are others.
 FRESH = 10
 
 

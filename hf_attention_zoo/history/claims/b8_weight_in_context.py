@@ -127,20 +127,19 @@ CLAIM = Claim(
     arms={"han": trial},
     draw=draw,
     seen=Text(
-        "“good” and “bad” get {han/plain:.2f} of their sentence's attention where they stand alone and "
-        "{han/negated:.2f} after "
-        "“not”, which gets {han/of_not:.2f} itself. The sentence with the key word gets {han/key_sentence:.2f} of "
-        "the document. "
-        "Without the deciding word the label's probability changes by {han/without_deciding:.2f}, without its "
-        "neighbour by "
-        "{han/without_other:.2f}; {han/right:.0%} of the labels are right.",
-        "“good”과 “bad”는 홀로 쓰이면 문장 어텐션의 {han/plain:.2f}, “not” 뒤에서는 {han/negated:.2f}를 받고, "
-        "“not” 자신이 "
-        "{han/of_not:.2f}를 받는다. 핵심 단어가 있는 문장은 문서 어텐션의 {han/key_sentence:.2f}를 받는다. "
-        "레이블을 결정하는 단어를 빼면 "
-        "확률이 {han/without_deciding:.2f}만큼, 그 옆 단어를 빼면 {han/without_other:.2f}만큼 바뀐다. 정확도는 "
-        "{han/right:.0%}이다.",
+        "The weight of “good” and “bad” is {han/plain:.2f} where they stand alone and {han/negated:.2f} after "
+        "“not”, but seeds disagree on which is larger: with some the opinion gets the weight, with others its "
+        "neighbours, whose states know it, too. All labels are right ({han/right:.0%}), so a weight says where one "
+        "model looks and not what must be looked at. Sentences are clear: the one with the key word gets "
+        "{han/key_sentence:.2f}. Leaving out the deciding word changes the label's probability by "
+        "{han/without_deciding:.2f}, its neighbour by {han/without_other:.2f}.",
+        "“good”과 “bad”의 가중치는 홀로 쓰이면 {han/plain:.2f}, “not” 뒤에서는 {han/negated:.2f}이지만, 어느 쪽이 "
+        "큰지는 시드마다 다르다. 어떤 시드에서는 그 단어가, 어떤 시드에서는 그 단어를 이미 알고 있는 옆 단어의 "
+        "상태가 가중치를 받는다. 정확도는 모두 {han/right:.0%}이므로, 가중치는 한 모델이 어디를 보는지 말할 뿐 "
+        "어디를 보아야 하는지 말하지 않는다. 문장 수준은 분명하다. 핵심 단어가 있는 문장이 "
+        "{han/key_sentence:.2f}를 받는다. 결정하는 단어를 빼면 확률이 {han/without_deciding:.2f}, 옆 단어를 빼면 "
+        "{han/without_other:.2f} 바뀐다.",
     ),
-    minutes=0.7,
+    minutes=0.1,
     seeds=5,
 )

@@ -160,7 +160,8 @@ CLAIM = Claim(
     "before it, which no honest model can do better than ln 10 = 2.303",
     models=("transformer2017", "gpt2018", "bert2018"),
     equal="layers, widths, heads, steps. BERT left to right and BERT differ in the mask alone",
-    metric="float64: the largest change of an output when later words are replaced, the gradients to later words; the "
+    metric="float64: the largest change of an output when later words are replaced, the gradients to later words; "
+    "the "
     "training loss of the last 20 steps",
     refuted_by="an output changes by more than rounding when a later word does, or one of BERT's does not",
     parts=(

@@ -75,6 +75,15 @@ CLAIM = Claim(
         "no_residual": partial(trial, False, "behind"),
     },
     draw=draw,
-    seen=Text("", ""),
+    seen=Text(
+        "Without residual connections six layers get {no_residual/low:.0%} of the labels right, with them "
+        "{both/low:.0%}. Without normalisation they learn as well here, {no_norm/low:.0%} at the low rate and "
+        "{no_norm/high:.0%} at the high one: at this width, with clipped gradients and rates of at most 0.005, the "
+        "norm is not needed. Larger rates were not tried.",
+        "잔차 연결이 없으면 여섯 층은 레이블의 {no_residual/low:.0%}만 맞히고, 있으면 {both/low:.0%}를 맞힌다. "
+        "정규화 없이도 여기서는 똑같이 배운다. 낮은 학습률에서 {no_norm/low:.0%}, 높은 학습률에서 "
+        "{no_norm/high:.0%}이다. 이 폭과 기울기 클리핑, 0.005 이하의 학습률에서는 정규화가 필요하지 않다. 더 큰 "
+        "학습률은 시험하지 않았다.",
+    ),
     minutes=0.5,
 )

@@ -55,7 +55,8 @@ CLAIM = Claim(
     printed=("Vaswani, Section 5.3: 4000 steps of warm-up; Xiong et al. 2020 compared both places of the norm",),
     data=f"sentences of {LENGTH} of {SYMBOLS} symbols, to be written from their end, made as they are needed",
     models=("torch",),
-    equal=f"{LAYERS} layers of {UNITS} units of plain torch layers, since the zoo's Transformer has its norms behind; "
+    equal=f"{LAYERS} layers of {UNITS} units of plain torch layers, since the zoo's Transformer has its norms "
+    f"behind; "
     "steps, batches and their order, rate after the warm-up. Norms before have one norm more, behind the last layer",
     metric=f"loss of the last 20 of {STEPS} steps",
     refuted_by="norm behind: the loss without warm-up is not 0.1 above that with; or norm before: it is",

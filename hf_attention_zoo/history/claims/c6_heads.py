@@ -68,7 +68,8 @@ CLAIM = Claim(
     paper="Vaswani et al. 2017",
     year=2017,
     printed=("Table 3 A, BLEU with 1, 4, 8, 16, 32 heads at equal compute: 24.9, 25.5, 25.8, 25.8, 25.4",),
-    data=f"sentences of {LENGTH} of {SYMBOLS} symbols drawn alike. Two relations: label t is x[t-1] + 2 x[t+1] modulo "
+    data=f"sentences of {LENGTH} of {SYMBOLS} symbols drawn alike. Two relations: label t is x[t-1] + 2 x[t+1] "
+    f"modulo "
     f"10. One relation: the sentence from its end. {HELD_OUT} held out",
     models=("transformer2017",),
     equal="parameters, steps, batches and their order; the encoder has one layer of 64 units, so that what one head "
@@ -82,6 +83,14 @@ CLAIM = Claim(
     ),
     arms={f"heads_{heads}": partial(trial, heads) for heads in HEADS},
     draw=draw,
-    seen=Text("", ""),
+    seen=Text(
+        "A word that must look at two others gets {heads_1/two:.0%} right with one head, {heads_4/two:.0%} with "
+        "four and {heads_16/two:.0%} with sixteen, whose keys have four numbers each. With one relation the order "
+        "turns round: {heads_1/one:.0%} with one head, {heads_4/one:.0%} with four, {heads_16/one:.0%} with "
+        "sixteen. Heads help where there is more than one thing to look at.",
+        "두 단어를 동시에 보아야 하는 과제의 정확도는 헤드 하나 {heads_1/two:.0%}, 넷 {heads_4/two:.0%}, 열여섯 "
+        "{heads_16/two:.0%}이다. 열여섯이면 헤드마다 키가 네 숫자뿐이다. 볼 곳이 하나뿐인 과제에서는 순서가 뒤집혀 "
+        "{heads_1/one:.0%}, {heads_4/one:.0%}, {heads_16/one:.0%}이다. 헤드는 볼 곳이 여럿일 때 도움이 된다.",
+    ),
     minutes=0.7,
 )

@@ -64,7 +64,8 @@ CLAIM = Claim(
     number="C7",
     title=Text("Sinusoids or learned positions", "사인 인코딩인가, 학습한 위치인가"),
     statement=Text(
-        "Learned positions do as well as sinusoids within the lengths of training; only sinusoids are defined beyond, "
+        "Learned positions do as well as sinusoids within the lengths of training; only sinusoids are defined "
+        "beyond, "
         "and may go further there.",
         "학습한 위치 임베딩은 학습한 길이 안에서 사인 인코딩만큼 잘하고, 그보다 긴 문장에서는 사인 인코딩만 정의된다.",
     ),
@@ -74,7 +75,8 @@ CLAIM = Claim(
         "Table 3 E, BLEU: learned positions 25.7, sinusoids 25.8",
         "Section 3.5: sinusoids may allow the model to extrapolate to longer sequences; no number is printed",
     ),
-    data=f"sentences of {TRAINED[0]} to {TRAINED[1]} of {SYMBOLS} symbols; a label is a symbol and the one before it, "
+    data=f"sentences of {TRAINED[0]} to {TRAINED[1]} of {SYMBOLS} symbols; a label is a symbol and the one before "
+    f"it, "
     f"added modulo 10; {HELD_OUT} held out for each length",
     models=("transformer2017",),
     equal="two layers of 64 units, steps, batches and their order; learned tables have their rows besides",

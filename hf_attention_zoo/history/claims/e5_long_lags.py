@@ -118,7 +118,8 @@ CLAIM = Claim(
     data=f"one of {RECALLED} symbols, then {LAGS[0]} to {LAGS[-1]} others drawn from {OTHERS}; at the end the first "
     f"is asked for; {HELD_OUT} held out for each lag",
     models=("elman", "lstm1997"),
-    equal=f"{UNITS} hidden units or cells, steps, batches, learning rate. Errors go back through all of Elman's time, "
+    equal=f"{UNITS} hidden units or cells, steps, batches, learning rate. Errors go back through all of Elman's "
+    f"time, "
     "and inside the cells of the LSTM, which has seven times as many parameters. One arm more, Elman's network with "
     "an orthogonal start, is no part of the claim",
     metric="how often the first symbol is named",
