@@ -143,6 +143,15 @@ CLAIM = Claim(
         "cho_reversed": partial(trial, "cho", True),
     },
     draw=draw,
-    seen=Text("", ""),
-    minutes=0.5,
+    seen=Text(
+        "The LSTM has {lstm_reversed/words_8:.0%} of the words of the longest sentences right with the source "
+        "reversed and {lstm/words_8:.0%} as written, after the same steps; three seeds left that open, so five "
+        "were run. Cho's model has learnt little either way ({cho_reversed/words_8:.0%} and {cho/words_8:.0%}), "
+        "and nothing follows from it.",
+        "가장 긴 문장에서 LSTM이 맞힌 단어는 원문을 뒤집으면 {lstm_reversed/words_8:.0%}, 그대로 두면 "
+        "{lstm/words_8:.0%}이다. 시드 셋으로는 판정할 수 없어 다섯을 실행했다. Cho 모델은 어느 쪽이든 거의 배우지 "
+        "못해({cho_reversed/words_8:.0%}, {cho/words_8:.0%}) 여기서 말할 수 있는 것이 없다.",
+    ),
+    minutes=0.45,
+    seeds=5,
 )

@@ -73,12 +73,11 @@ def trial(seed: int, budget: Budget) -> Measures:
 
 
 def draw(figure: Figure, results: Results) -> None:
-    """Mean length against alpha."""
+    """How many words more than without a penalty."""
     figure.set_size_inches(5, 3.2)
     axes = figure.subplots()
-    draw_lines(axes, ALPHAS, {"written by beam search": results.of("transformer/lengths")}, "alpha", "words")
-    axes.axhline(results.mean("transformer/expected"), color="grey", linestyle="--", linewidth=0.8, label="references")
-    axes.legend(frameon=False, fontsize=8)
+    more = [[length - lengths[0] for length in lengths] for lengths in results.of("transformer/lengths")]
+    draw_lines(axes, ALPHAS, {"mean and range of the seeds": more}, "alpha", "words more than with alpha 0")
 
 
 CLAIM = Claim(
@@ -103,6 +102,15 @@ CLAIM = Claim(
     ),
     arms={"transformer": trial},
     draw=draw,
-    seen=Text("", ""),
-    minutes=0.4,
+    seen=Text(
+        "Beam search writes {transformer/length_0:.2f} words without a penalty, {transformer/length_6:.2f} with an "
+        "alpha of 0.6 and {transformer/length_10:.2f} with 1, where the references have "
+        "{transformer/expected:.2f}. The growth is steady and small: in this task the length is mostly settled by "
+        "the source.",
+        "빔 서치가 쓰는 단어 수는 페널티가 없으면 {transformer/length_0:.2f}, 알파 0.6이면 "
+        "{transformer/length_6:.2f}, 1이면 {transformer/length_10:.2f}이고, 참조 문장은 "
+        "{transformer/expected:.2f}이다. 증가는 꾸준하지만 작다. 이 과제에서는 길이가 대부분 원문으로 정해지기 "
+        "때문이다.",
+    ),
+    minutes=0.25,
 )

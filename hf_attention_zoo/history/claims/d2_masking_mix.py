@@ -109,12 +109,12 @@ CLAIM = Claim(
     seen=Text(
         "Fine-tuned taggers are right for {mix/tuned:.1%} after the mix, {masked/tuned:.1%} after masks alone and "
         "{random/tuned:.1%} after random words alone. One layer on frozen states gets {mix/frozen:.1%}, "
-        "{masked/frozen:.1%} "
-        "and {random/frozen:.1%}.",
+        "{masked/frozen:.1%} and {random/frozen:.1%}. The sign of the frozen part is the claimed one, but one seed "
+        "of the mix lags behind in fine-tuning, and three seeds decide neither.",
         "파인튜닝한 태거의 정확도는 80/10/10에서 {mix/tuned:.1%}, 모두 마스크하면 {masked/tuned:.1%}, 모두 무작위 "
-        "단어로 바꾸면 "
-        "{random/tuned:.1%}이다. 고정된 상태 위의 층 하나는 각각 {mix/frozen:.1%}, {masked/frozen:.1%}, "
-        "{random/frozen:.1%}이다.",
+        "단어로 바꾸면 {random/tuned:.1%}이다. 고정된 상태 위의 층 하나는 각각 {mix/frozen:.1%}, "
+        "{masked/frozen:.1%}, {random/frozen:.1%}이다. 고정된 특징의 차이는 주장과 같은 방향이지만, 80/10/10의 "
+        "시드 하나가 파인튜닝에서 뒤처지고, 시드 셋으로는 어느 쪽도 판정할 수 없다.",
     ),
-    minutes=1.5,
+    minutes=1.0,
 )
