@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from types import ModuleType
 
 from hf_attention_zoo.history.claim import Claim
+from hf_attention_zoo.near_names import did_you_mean
 
 # number -> module in `claims/`, which has a `CLAIM`
 CLAIMS: dict[str, str] = {
@@ -39,9 +39,7 @@ CLAIMS: dict[str, str] = {
 def load_claim(number: str) -> Claim:
     """The claim of this number. Raises ValueError, with those that there are, for one that is unknown."""
     if number not in CLAIMS:
-        near = difflib.get_close_matches(number.upper(), CLAIMS, n=1)
-        advice = f"did you mean {near[0]}? " if near else ""
-        raise ValueError(f"no claim {number!r}; {advice}there are {', '.join(CLAIMS)}")
+        raise ValueError(f"no claim {number!r}{did_you_mean(number, CLAIMS)}; there are {', '.join(CLAIMS)}")
     claim = claim_module(number).CLAIM
     assert isinstance(claim, Claim)
     return claim

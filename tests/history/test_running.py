@@ -122,7 +122,7 @@ def test_the_command_lists_runs_draws_and_tells(tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["A99"], "no claim 'A99'"),
+        (["A1.5"], "no claim 'A1.5' (did you mean 'A1'?)"),
         (["A1", "--all"], "leave out A1 or --all"),
         (["A1", "--seeds", "0"], "--seeds is 0; give 1 or more"),
         (["A1", "--processes", "-1"], "--processes is -1; give 1 or more"),
