@@ -79,6 +79,15 @@ CLAIM = Claim(
     ),
     arms={"one": partial(trial, 1), "two": partial(trial, 2), "four": partial(trial, 4)},
     draw=draw,
-    seen=Text("", ""),
-    minutes=1.2,
+    seen=Text(
+        "After the same 800 steps one layer has a perplexity of {one/perplexity:.2f} on what is held out, two "
+        "{two/perplexity:.2f} and four {four/perplexity:.2f}: here each layer more is behind, and seeds differ "
+        "much. Deeper stacks start later, as the curves show; the paper trained for ten days. Longer runs were not "
+        "made, so this tells how fast they learn and not how far they get.",
+        "똑같이 800 스텝 학습한 뒤 검증 문장의 퍼플렉시티는 한 층이 {one/perplexity:.2f}, 두 층이 "
+        "{two/perplexity:.2f}, 네 층이 {four/perplexity:.2f}이다. 여기서는 층을 더할수록 뒤처지고 시드마다 차이가 "
+        "크다. 곡선에서 보듯 깊은 모델은 늦게 배우기 시작한다. 논문은 열흘 동안 학습했다. 더 긴 실행은 하지 "
+        "않았으므로, 이것은 얼마나 빨리 배우는지를 말할 뿐 어디까지 가는지를 말하지는 않는다.",
+    ),
+    minutes=1.0,
 )
