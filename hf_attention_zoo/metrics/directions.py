@@ -30,6 +30,7 @@ SMALLER = (
     "mse",
     "next_sentence_loss",
     "perplexity",
+    "context_perplexity",
     "perplexity_per_word",
 )
 # What is counted beside and says nothing of how good a model is.
