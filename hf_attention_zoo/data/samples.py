@@ -204,7 +204,7 @@ SAMPLES: tuple[Sample, ...] = (
         title="Sentences of film and product reviews and short messages, by sentiment",
         languages=("en",),
         licence="MIT",
-        source="the ratings of Hutto and Gilbert (2014), from PyPI vaderSentiment 3.3.2 (https://pypi.org/project/vaderSentiment/)",
+        source="the ratings of Hutto and Gilbert (2014), package vaderSentiment 3.3.2 (https://github.com/cjhutto/vaderSentiment)",
         sizes={"train": 15787, "validation": 1284, "test": 1187},
         sha256={
             "train": "53c58d8de087d44fe838294426810686489e5898227e1decd2a4c5ca66f3c2ab",
