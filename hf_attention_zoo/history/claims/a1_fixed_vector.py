@@ -18,6 +18,8 @@ from hf_attention_zoo.history.pictures import draw_lines
 from hf_attention_zoo.history.synthetic import FIRST, held_out_draws, pair_batches, training_draws, word_table
 from hf_attention_zoo.history.training import accuracy, decode, parameters_of, train, whole_accuracy
 
+# In a first run (20 symbols, wider models, smaller rate) no model had learnt in its steps. Sizes and rate were chosen
+# again with seed 100, before the seeds that are kept.
 SYMBOLS = 10
 TRAINED = (4, 16)  # lengths in training
 SCORED = (4, 8, 12, 16, 20)
@@ -81,6 +83,8 @@ def draw(figure: Figure, results: Results) -> None:
     for axes, measure, said in ((left, "words", "words right"), (right, "whole", "whole sentences right")):
         draw_lines(axes, SCORED, {name: results.of(f"{arm}/{measure}") for arm, name in names.items()}, "words", said)
         axes.axvspan(TRAINED[1], SCORED[-1], color="#888888", alpha=0.12, linewidth=0)
+        axes.set_xticks(SCORED)
+    right.get_legend().remove()
     right.set_title("grey: longer than in training", fontsize=8, color="#555555")
 
 
