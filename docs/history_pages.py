@@ -23,7 +23,6 @@ WORDS = {
         "refuted": "It would be refuted if",
         "found": "Found",
         "command": "seeds, minutes of one core: ",
-        "open": "not run",
     },
     "ko": {
         "title": "논문의 주장, 다시 실행해 보기",
@@ -41,7 +40,6 @@ WORDS = {
         "refuted": "반박되는 결과",
         "found": "결과",
         "command": "시드, 코어 하나 기준 분: ",
-        "open": "아직 실행하지 않음",
     },
 }
 
@@ -56,7 +54,7 @@ def history_page(language: str, picture_folder: str) -> str:
     from hf_attention_zoo.history.claim import Claim
     from hf_attention_zoo.history.kept_results import KEPT, Results, read_results, results_file
     from hf_attention_zoo.history.table import CLAIMS, load_claim
-    from hf_attention_zoo.history.telling import KOREAN, tell_part
+    from hf_attention_zoo.history.telling import KOREAN, NOT_RUN, tell_part
 
     words = WORDS[language]
 
@@ -72,14 +70,14 @@ def history_page(language: str, picture_folder: str) -> str:
     def row(claim: Claim, results: Results | None) -> str:
         verdict = results.verdict() if results else None
         first = verdict.parts[0] if verdict else None
-        here = f"{first.part.said}: {tell_part(first)}" if first else words["open"]
+        here = f"{first.part.said}: {tell_part(first)}" if first else said(NOT_RUN)
         cells = [
             f"[{claim.number}](#{label(claim)})",
             text(claim.title),
             claim.paper,
             claim.printed[0] if claim.printed else "",
             here,
-            said(verdict.verdict) if verdict else words["open"],
+            said(verdict.verdict) if verdict else said(NOT_RUN),
         ]
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
@@ -98,7 +96,7 @@ def history_page(language: str, picture_folder: str) -> str:
             )
         )
         if results is None:
-            return "\n\n".join([*parts, words["open"] + "."])
+            return "\n\n".join([*parts, said(NOT_RUN) + "."])
         verdict = results.verdict()
         listed = "\n".join(f"- {said(part.verdict)}: {part.part.said}: {tell_part(part)}" for part in verdict.parts)
         parts.append(f"{words['found']}: **{said(verdict.verdict)}**\n\n{listed}")

@@ -85,8 +85,7 @@ def main() -> None:
         space = WordSpace.of(options.out)
         space.plane(options.words).plot(options.out / SPACE_FILE)
         for word in options.words[:SHOWN]:
-            near = ", ".join(f"{one.word} {one.cosine:.2f}" for one in space.nearest(word, SHOWN))
-            nearest.append(f"{word}: {near}")
+            nearest.append(f"{word}: {', '.join(map(str, space.nearest(word, SHOWN)))}")
     else:
         draw(options.out, model, reader, options.example, options.example_pair, metrics["dataset"])
     example = (

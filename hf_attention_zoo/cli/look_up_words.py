@@ -37,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
     if options.plot and len(options.words) < 2:
         raise ValueError("--plot draws the words that are named: give two at least")
 
-    from hf_attention_zoo.alignment.results.word_space import WordSpace, read_questions
+    from hf_attention_zoo.alignment.results.word_space import SectionScore, WordSpace, read_questions
     from hf_attention_zoo.cli.quiet_libraries import silence_libraries
 
     silence_libraries()
@@ -45,14 +45,12 @@ def main(argv: Sequence[str]) -> int:
     space = WordSpace.of(options.source)
     if not options.plot:
         for word in options.words:
-            near = ", ".join(f"{one.word} {one.cosine:.2f}" for one in space.nearest(word, options.count))
-            print(f"{word}: {near}")
+            print(f"{word}: {', '.join(map(str, space.nearest(word, options.count)))}")
     for a, b, c in options.analogy:
-        found = ", ".join(f"{one.word} {one.cosine:.2f}" for one in space.analogy(a, b, c, min(3, options.count)))
-        print(f"{a} : {b} = {c} : {found}")
+        print(f"{a} : {b} = {c} : {', '.join(map(str, space.analogy(a, b, c, min(3, options.count))))}")
     if questions:
         scores = space.answer(questions)
-        scores["all"] = type(next(iter(scores.values())))(*map(sum, zip(*scores.values(), strict=True)))
+        scores["all"] = SectionScore(*map(sum, zip(*scores.values(), strict=True)))
         for name, score in scores.items():
             share = f"{score.right / score.asked:6.1%}" if score.asked else "     -"
             print(f"{share}  {score.right:,} of {score.asked:,} ({score.left_out:,} with an unknown word)  {name}")

@@ -124,7 +124,7 @@ SAMPLES: tuple[Sample, ...] = (
         languages=("ko", "en", "de", "fr"),
         default_direction=("ko", "en"),
         licence="Unicode-3.0",
-        source="Unicode CLDR short names, from npm emojibase-data 17.0.0 (https://www.npmjs.com/package/emojibase-data)",
+        source="Unicode CLDR short names, from npm emojibase-data 17.0.0 (https://github.com/milesj/emojibase)",
         sizes={"train": 3218, "validation": 280, "test": 263},
         sha256={
             "train": "eee2cd24dadc8ff1973f6735115ed99219eed443cbc45a497a7dc09ef0530a1b",
@@ -246,7 +246,7 @@ SAMPLES: tuple[Sample, ...] = (
         default_language="en",
         licence="Apache-2.0 AND Unicode-3.0",
         source="Noto Emoji, 64 pixels, from npm emoji-datasource-google 16.0.0; Unicode CLDR short names, from npm "
-        "emojibase-data 17.0.0 (https://www.npmjs.com/package/emoji-datasource-google)",
+        "emojibase-data 17.0.0 (https://github.com/iamcal/emoji-data)",
         sizes={"train": 1041, "validation": 147, "test": 142},
         sha256={
             "train": "768b589ca87cef420d7ae5dae1fa80930e82c0f137505712786ec84ca1745f08",

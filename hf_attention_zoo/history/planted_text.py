@@ -12,7 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hf_attention_zoo.history.synthetic import END, FIRST, IGNORED, START
+from hf_attention_zoo import BERT2018Config
+from hf_attention_zoo.history.synthetic import END, FIRST, START
+from hf_attention_zoo.losses.token_loss import IGNORED
 
 SYMBOLS, TOPICS, LENGTH = 24, 4, 16
 HABIT = 0.6  # how often a symbol is followed by the one that its topic prefers
@@ -35,6 +37,24 @@ def topical_texts(random: np.random.Generator, count: int) -> tuple[np.ndarray, 
         follows = random.random(count) < HABIT
         texts[follows, place] = preferred[topics[follows], texts[follows, place - 1]]
     return texts, topics
+
+
+def small_bert(left_to_right: bool = False, labels: int = 2) -> BERT2018Config:
+    """A small BERT without dropout for these texts."""
+    config = BERT2018Config(
+        vocab_size=VOCABULARY,
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=128,
+        max_position_embeddings=LENGTH + 2,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        left_to_right=left_to_right,
+        sparse_prediction=False,
+    )
+    config.num_labels = labels
+    return config
 
 
 def read_by_bert(texts: np.ndarray) -> Tensor:

@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hf_attention_zoo.losses.token_loss import IGNORED
+
 PAD, UNKNOWN, START, END, FIRST = 0, 1, 2, 3, 4
-IGNORED = -100
 
 
 def training_draws(seed: int) -> np.random.Generator:

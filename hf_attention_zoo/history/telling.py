@@ -9,14 +9,14 @@ from hf_attention_zoo.history.claim import Claim, Exact
 from hf_attention_zoo.history.kept_results import KEPT, Results, read_results, results_file
 from hf_attention_zoo.history.verdict import HOLDS, IN_PART, NOT_HERE, UNDECIDED, PartVerdict
 
+NOT_RUN = "not run"
 KOREAN = {
     HOLDS: "성립한다",
     IN_PART: "일부 성립한다",
     NOT_HERE: "여기서는 성립하지 않는다",
     UNDECIDED: "이 규모에서는 판정할 수 없다",
-    "not run": "아직 실행하지 않음",
+    NOT_RUN: "아직 실행하지 않음",
 }
-NOT_RUN = "not run"
 
 
 def so_far(claim: Claim, folder: Path) -> Results | None:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-IGNORED = -100
+from hf_attention_zoo.losses.token_loss import IGNORED
 
 
 def train(

@@ -38,6 +38,23 @@ def check_same_shape(shape: tuple[int, ...], **tensors: Tensor | None) -> None:
             raise ValueError(f"{name} has shape {tuple(tensor.shape)}, the texts {tuple(shape)}; they must agree")
 
 
+def real_tokens(
+    input_ids: Tensor | None, attention_mask: Tensor | None, inputs_embeds: Tensor | None, pad_token_id: int | None
+) -> Tensor:
+    """Which places hold tokens and not pads, boolean, of the shape of the ids.
+
+    The mask tells, wherever it is 0; without one all ids but the pad are tokens, and so are all vectors. Shapes are
+    checked before, by `text_shape` and `check_same_shape` or their like.
+    """
+    if attention_mask is not None:
+        return attention_mask.bool()
+    if input_ids is not None and pad_token_id is not None:
+        return input_ids != pad_token_id
+    given = one_of(input_ids=input_ids, inputs_embeds=inputs_embeds)
+    shape = given.shape if inputs_embeds is None else given.shape[:-1]
+    return torch.ones(shape, dtype=torch.bool, device=given.device)
+
+
 def token_order(real: Tensor) -> Tensor | None:
     """Each token's number in its row, (B, S) -> (B, S); None where tokens come first in all rows, as they are then."""
     if not is_recorded() and not bool((real[:, 1:] & ~real[:, :-1]).any()):

@@ -17,10 +17,13 @@ from hf_attention_zoo.data.word_vectors import read_word_vectors
 
 
 class Near(NamedTuple):
-    """A word and its cosine."""
+    """A word and its cosine; as a text `python 0.81`."""
 
     word: str
     cosine: float
+
+    def __str__(self) -> str:
+        return f"{self.word} {self.cosine:.2f}"
 
 
 class SectionScore(NamedTuple):

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from torch import nn
 
 from hf_attention_zoo import (
-    BERT2018Config,
     BERT2018ForMaskedLM,
     BERT2018ForSequenceClassification,
     BERT2018ForTokenClassification,
@@ -22,24 +21,6 @@ from hf_attention_zoo.history.synthetic import held_out_draws, training_draws
 from hf_attention_zoo.history.training import thinned, train
 
 PRETRAINING, TUNING, BATCH, LABELLED, HELD_OUT = 800, 200, 64, 512, 500
-
-
-def configuration(left_to_right: bool, labels: int = 2) -> BERT2018Config:
-    """A small BERT."""
-    config = BERT2018Config(
-        vocab_size=planted.VOCABULARY,
-        hidden_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=128,
-        max_position_embeddings=planted.LENGTH + 2,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-        left_to_right=left_to_right,
-        sparse_prediction=False,
-    )
-    config.num_labels = labels
-    return config
 
 
 def sees(model: BERT2018ForMaskedLM, seed: int) -> tuple[bool, bool]:
@@ -56,7 +37,7 @@ def sees(model: BERT2018ForMaskedLM, seed: int) -> tuple[bool, bool]:
 def trial(left_to_right: bool, seed: int, budget: Budget) -> Measures:
     """Pre-train, then fine-tune on topics of texts and on tags of words, the mask kept."""
     random = training_draws(seed)
-    language = BERT2018ForMaskedLM(configuration(left_to_right))
+    language = BERT2018ForMaskedLM(planted.small_bert(left_to_right))
     batches = (
         planted.next_word_batches(random, BATCH) if left_to_right else planted.masked_batches(random, BATCH, 0.8, 0.1)
     )
@@ -67,8 +48,8 @@ def trial(left_to_right: bool, seed: int, budget: Budget) -> Measures:
     body = {name: weight for name, weight in language.state_dict().items() if name.startswith("model.")}
 
     heads: dict[str, nn.Module] = {
-        "topics": BERT2018ForSequenceClassification(configuration(left_to_right, planted.TOPICS)),
-        "tags": BERT2018ForTokenClassification(configuration(left_to_right)),
+        "topics": BERT2018ForSequenceClassification(planted.small_bert(left_to_right, planted.TOPICS)),
+        "tags": BERT2018ForTokenClassification(planted.small_bert(left_to_right)),
     }
     labels = {"topics": torch.from_numpy(topics), "tags": planted.next_is_high(learnt)}
     answers = {"topics": torch.from_numpy(right_topics), "tags": planted.next_is_high(asked)}

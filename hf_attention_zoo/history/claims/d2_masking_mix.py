@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hf_attention_zoo import BERT2018Config, BERT2018ForMaskedLM, BERT2018ForTokenClassification
+from hf_attention_zoo import BERT2018ForMaskedLM, BERT2018ForTokenClassification
 from hf_attention_zoo.history import planted_text as planted
 from hf_attention_zoo.history.claim import Alike, Budget, Claim, Difference, Measures, Text
 from hf_attention_zoo.history.kept_results import Results
@@ -20,25 +20,10 @@ from hf_attention_zoo.history.training import train
 PRETRAINING, TUNING, BATCH, LABELLED, HELD_OUT = 800, 200, 64, 512, 500
 
 
-def configuration() -> BERT2018Config:
-    """A small BERT."""
-    return BERT2018Config(
-        vocab_size=planted.VOCABULARY,
-        hidden_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=128,
-        max_position_embeddings=planted.LENGTH + 2,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-        sparse_prediction=False,
-    )
-
-
 def trial(masked: float, other: float, seed: int, budget: Budget) -> Measures:
     """Pre-train with a mix; tag words by fine-tuning, and with one layer on frozen states."""
     random = training_draws(seed)
-    language = BERT2018ForMaskedLM(configuration())
+    language = BERT2018ForMaskedLM(planted.small_bert())
     train(language, planted.masked_batches(random, BATCH, masked, other), budget.steps(PRETRAINING), warmup=50)
     learnt, _ = planted.topical_texts(random, LABELLED)
     asked, _ = planted.topical_texts(held_out_draws(seed), HELD_OUT)
@@ -53,7 +38,7 @@ def trial(masked: float, other: float, seed: int, budget: Budget) -> Measures:
     layer = nn.Linear(64, 2)
     batches = planted.drawn_batches(random, BATCH, states=frozen["learnt"], labels=rows["labels"])
     train(layer, batches, budget.steps(TUNING), rate=1e-2, loss_of=layer_loss)
-    tagger = BERT2018ForTokenClassification(configuration())
+    tagger = BERT2018ForTokenClassification(planted.small_bert())
     tagger.load_state_dict(language.state_dict(), strict=False)
     train(tagger, planted.drawn_batches(random, BATCH, **rows), budget.steps(TUNING), warmup=20)
     with torch.no_grad():

@@ -12,8 +12,9 @@ from hf_attention_zoo.history import planted_text as planted
 from hf_attention_zoo.history.claim import Budget, Claim, Difference, Measures, Text
 from hf_attention_zoo.history.kept_results import Results
 from hf_attention_zoo.history.pictures import draw_lines
-from hf_attention_zoo.history.synthetic import IGNORED, held_out_draws, training_draws
+from hf_attention_zoo.history.synthetic import held_out_draws, training_draws
 from hf_attention_zoo.history.training import train
+from hf_attention_zoo.losses.token_loss import IGNORED
 
 PRETRAINING, TUNING, BATCH, HELD_OUT = 2000, 200, 64, 500
 LABELLED = (64, 256, 1024)

@@ -27,7 +27,7 @@ from hf_attention_zoo.losses.classification_loss import classification_loss
 from hf_attention_zoo.models.fasttext.configuration_fasttext import FastTextConfig
 from hf_attention_zoo.parts.config_checks import number_of_labels
 from hf_attention_zoo.parts.huffman_tree import HierarchicalSoftmax
-from hf_attention_zoo.parts.text_inputs import check_same_shape, text_shape, wanted_outputs
+from hf_attention_zoo.parts.text_inputs import check_same_shape, real_tokens, text_shape, wanted_outputs
 from hf_attention_zoo.parts.token_table import token_table
 
 
@@ -86,13 +86,10 @@ class FastTextModel(FastTextPreTrainedModel):
         Raises:
             ValueError: ids or mask of another shape.
         """
-        shape = text_shape(input_ids, inputs_embeds)
-        check_same_shape(shape, attention_mask=attention_mask)
+        check_same_shape(text_shape(input_ids, inputs_embeds), attention_mask=attention_mask)
         _, states = wanted_outputs(self.config, output_attentions, output_hidden_states)
         embedded = self.embed_tokens(input_ids) if inputs_embeds is None else inputs_embeds  # (B, F, D)
-        if attention_mask is None and input_ids is not None and self.config.pad_token_id is not None:
-            attention_mask = input_ids != self.config.pad_token_id
-        real = embedded.new_ones(shape) if attention_mask is None else attention_mask.bool().to(embedded.dtype)
+        real = real_tokens(input_ids, attention_mask, inputs_embeds, self.config.pad_token_id).to(embedded.dtype)
         features = embedded * real[..., None]
         mean = features.sum(1) / real.sum(1, keepdim=True).clamp(min=1)
         return BaseModelOutputWithPooling(

@@ -32,7 +32,7 @@ from hf_attention_zoo.losses.classification_loss import classification_loss
 from hf_attention_zoo.models.han.configuration_han import HANConfig
 from hf_attention_zoo.parts.config_checks import number_of_labels
 from hf_attention_zoo.parts.model_inputs import one_of
-from hf_attention_zoo.parts.text_inputs import wanted_outputs
+from hf_attention_zoo.parts.text_inputs import real_tokens, wanted_outputs
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.gated_initialisation import initialise_gated_
 from hf_attention_zoo.recurrent.gated_unit import GatedUnit
@@ -228,16 +228,12 @@ def word_mask(
             f"the words have shape {tuple(shape)}; HAN reads (documents, sentences, words) with at least one "
             "document: encode texts with HierarchicalTokenizer, which splits them into sentences"
         )
-    if attention_mask is not None:
-        if attention_mask.shape != shape:
-            raise ValueError(
-                f"attention_mask has shape {tuple(attention_mask.shape)}, the words {tuple(shape)}; give it 1 at "
-                "words and 0 at pads"
-            )
-        return attention_mask.bool()
-    if inputs_embeds is not None or pad_token_id is None:
-        return torch.ones(shape, dtype=torch.bool, device=given.device)
-    return given != pad_token_id
+    if attention_mask is not None and attention_mask.shape != shape:
+        raise ValueError(
+            f"attention_mask has shape {tuple(attention_mask.shape)}, the words {tuple(shape)}; give it 1 at words "
+            "and 0 at pads"
+        )
+    return real_tokens(input_ids, attention_mask, inputs_embeds, pad_token_id)
 
 
 def placed(values: Tensor, real: Tensor) -> Tensor:

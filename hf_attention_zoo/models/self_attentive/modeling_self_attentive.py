@@ -42,7 +42,7 @@ from hf_attention_zoo.losses.classification_loss import classification_loss, lab
 from hf_attention_zoo.models.self_attentive.configuration_self_attentive import SelfAttentiveConfig
 from hf_attention_zoo.parts.config_checks import number_of_labels
 from hf_attention_zoo.parts.model_inputs import one_of
-from hf_attention_zoo.parts.text_inputs import wanted_outputs
+from hf_attention_zoo.parts.text_inputs import real_tokens, wanted_outputs
 from hf_attention_zoo.parts.token_table import token_table
 from hf_attention_zoo.recurrent.bidirectional_lstm import BidirectionalLSTM, DirectedLSTM
 
@@ -180,12 +180,7 @@ class SelfAttentiveModel(SelfAttentivePreTrainedModel):
         for name, tensor in (("attention_mask", attention_mask), ("token_type_ids", token_type_ids)):
             if tensor is not None and tensor.shape != shape:
                 raise ValueError(f"{name} has shape {tuple(tensor.shape)}, the texts {tuple(shape)}; they must agree")
-        if attention_mask is not None:
-            real = attention_mask.bool()
-        elif input_ids is not None and self.config.pad_token_id is not None:
-            real = input_ids != self.config.pad_token_id
-        else:
-            real = torch.ones(shape, dtype=torch.bool, device=given.device)
+        real = real_tokens(input_ids, attention_mask, inputs_embeds, self.config.pad_token_id)
         second = torch.zeros_like(real) if token_type_ids is None else real & token_type_ids.bool()
         if self.config.sentence_pairs:
             return torch.stack([real & ~second, second])

@@ -31,7 +31,7 @@ from hf_attention_zoo.losses.token_loss import IGNORED, labels_outside
 from hf_attention_zoo.models.word2vec.configuration_word2vec import Word2VecConfig
 from hf_attention_zoo.parts.huffman_tree import HierarchicalSoftmax
 from hf_attention_zoo.parts.negative_sampling import NegativeSampling
-from hf_attention_zoo.parts.text_inputs import check_same_shape, text_shape, wanted_outputs
+from hf_attention_zoo.parts.text_inputs import check_same_shape, real_tokens, text_shape, wanted_outputs
 from hf_attention_zoo.parts.token_table import token_table
 
 
@@ -125,13 +125,8 @@ class Word2VecModel(Word2VecPreTrainedModel):
         Raises:
             ValueError: ids or mask of another shape.
         """
-        shape = text_shape(input_ids, inputs_embeds)
-        check_same_shape(shape, attention_mask=attention_mask)
-        if attention_mask is not None:
-            return attention_mask.bool()
-        if input_ids is not None and self.config.pad_token_id is not None:
-            return input_ids != self.config.pad_token_id
-        return torch.ones(shape, dtype=torch.bool, device=self.embed_tokens.weight.device)
+        check_same_shape(text_shape(input_ids, inputs_embeds), attention_mask=attention_mask)
+        return real_tokens(input_ids, attention_mask, inputs_embeds, self.config.pad_token_id)
 
 
 class Word2VecForPreTraining(Word2VecPreTrainedModel):

@@ -94,7 +94,13 @@ def evaluate_language(
     if validation is not None:
         objective.check_held_out(tokenizer, validation, longest)
     started = time.monotonic()
-    found = objective.evaluate(model, tokenizer, held_out, length=longest, batch_size=batch_size)
+    reading = {"length": longest, "batch_size": batch_size}
+    if mixable is None:
+        found = objective.evaluate(model, tokenizer, held_out, **reading)
+    else:  # the same, with what is mixed kept
+        texts = list(held_out)
+        scored = mixable.log_probabilities(model, tokenizer, texts, **reading)
+        found = mixable.scores(scored, tokenizer, texts)
     seconds = time.monotonic() - started
     documents = sum(1 for _ in held_out)
     metrics = base_metrics(objective.task, model, chosen.name, split, documents, seconds, command)
@@ -113,11 +119,11 @@ def evaluate_language(
             tokenizer,
             training,
             validation,
-            list(held_out),
+            texts,
+            scored,
             mix_with=mix_with,
             mix_weight=mix_weight,
-            length=longest,
-            batch_size=batch_size,
+            **reading,
         )
         metrics["mixtures"] = [{name: _rounded(value) for name, value in one.items()} for one in made]
         metrics["baselines"].setdefault(mix_with, {name: _rounded(value) for name, value in alone.items()})

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from hf_attention_zoo.data.entry_words import said
 from hf_attention_zoo.data.split_names import canonical_split
 from hf_attention_zoo.metrics.interpolated_trigram import InterpolatedTrigram
@@ -13,7 +15,7 @@ from hf_attention_zoo.metrics.ngram_perplexity import NGramModel
 from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.tasks.running_text.mixture_names import FITTED, INTERPOLATED, MIXED_WITH
 from hf_attention_zoo.tasks.running_text.rows import Document, DocumentSource
-from hf_attention_zoo.tasks.running_text.text_stretches import TextStretchesObjective, perplexities
+from hf_attention_zoo.tasks.running_text.text_stretches import TextStretchesObjective
 
 
 def check_mixture(
@@ -64,6 +66,7 @@ def mixtures(
     training: Iterable[Document],
     validation: Iterable[Document] | None,
     held_out: list[Document],
+    scored: np.ndarray,
     *,
     mix_with: str,
     mix_weight: float | str | None = None,
@@ -73,6 +76,7 @@ def mixtures(
     """The mixtures of a model with an n-gram model, and the n-gram model alone, on the same tokens of the same text.
 
     Args:
+        scored: log p of the model at `held_out`, as `log_probabilities` of the objective makes it.
         mix_weight: share of the n-gram model; "fitted": on the validation text. None for two mixtures, half and half
             and, where there is a validation text, fitted.
 
@@ -82,7 +86,6 @@ def mixtures(
     """
     learnt = [objective.running_text(tokenizer, training)]
     fitting = None if validation is None else list(validation)
-    settings = {"length": length, "batch_size": batch_size}
 
     counts: Any
     if mix_with == INTERPOLATED:
@@ -91,13 +94,9 @@ def mixtures(
     else:
         counts = NGramModel(learnt, len(tokenizer), int(mix_with[0]))
 
-    def both(documents: list[Document]) -> tuple[Any, Any]:
-        found = objective.log_probabilities(model, tokenizer, documents, **settings)
-        return found, objective.counted(counts, tokenizer, documents, length)
-
-    def numbers(logs: Any) -> dict[str, float]:
-        loss = -float(logs.mean())
-        return {"loss": loss, **perplexities(loss, held_out, tokenizer)}
+    def numbers(logs: np.ndarray) -> dict[str, float]:
+        found = objective.scores(logs, tokenizer, held_out)
+        return {name: value for name, value in found.items() if name != "tokens"}  # as many as the model's
 
     weights: list[tuple[float, str | None]] = []
     if mix_weight is None:
@@ -105,8 +104,9 @@ def mixtures(
     elif mix_weight != FITTED:
         weights.append((float(mix_weight), None))
     if mix_weight in (None, FITTED) and fitting is not None:
-        weights.append((fitted_weight(*both(fitting)), "validation"))
-    scored, counted = both(held_out)
+        found = objective.log_probabilities(model, tokenizer, fitting, length=length, batch_size=batch_size)
+        weights.append((fitted_weight(found, objective.counted(counts, tokenizer, fitting, length)), "validation"))
+    counted = objective.counted(counts, tokenizer, held_out, length)
     made = [
         {"with": mix_with, "weight": weight, "fitted_on": where}
         | {f"mixed_{name}": value for name, value in numbers(mixed(scored, counted, weight)).items()}

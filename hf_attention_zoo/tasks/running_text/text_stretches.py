@@ -236,6 +236,10 @@ class TextStretchesObjective(Objective):
         """
         documents = list(documents)
         logs = self.log_probabilities(model, tokenizer, documents, length=length, batch_size=batch_size)
+        return self.scores(logs, tokenizer, documents)
+
+    def scores(self, logs: np.ndarray, tokenizer: Any, documents: list[Document]) -> dict[str, float]:
+        """What `evaluate` gives, from the log-probabilities of documents, whichever model made them."""
         loss = -float(logs.mean())
         return {"loss": loss, "tokens": logs.size, **perplexities(loss, documents, tokenizer)}
 

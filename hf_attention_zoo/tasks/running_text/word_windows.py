@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from hf_attention_zoo.losses.token_loss import IGNORED
 from hf_attention_zoo.parts.negative_sampling import noise_distribution
 from hf_attention_zoo.registry import Architecture
 from hf_attention_zoo.tasks.running_text.examples import Phase
@@ -26,7 +27,6 @@ from hf_attention_zoo.training.fine_tuning import special_ids
 
 KEEPING = ("paper", "code")
 NOISE = ("shared", "own")
-IGNORED = -100
 COUNTED = 1 << 20  # so many ids are counted together
 
 
