@@ -31,6 +31,7 @@ CLAIMS: dict[str, str] = {
     "D1": "d1_both_directions",
     "D2": "d2_masking_mix",
     "D7": "d7_pretraining_transfers",
+    "D8": "d8_slower_but_higher",
     "E4": "e4_word_bigrams",
     "E5": "e5_long_lags",
 }
