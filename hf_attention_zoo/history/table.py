@@ -30,6 +30,7 @@ CLAIMS: dict[str, str] = {
     "C11": "c11_tying",
     "D1": "d1_both_directions",
     "D2": "d2_masking_mix",
+    "D3": "d3_next_sentence",
     "D4": "d4_size",
     "D5": "d5_layer_mixing",
     "D6": "d6_last_four_layers",
