@@ -14,9 +14,10 @@ Trained systems start from the word vectors that the protocol names: none, a nam
 or `gensim`, learnt from the training texts once for each data set, so that every system and seed has the same.
 
 The systems are baselines of `hf_attention_zoo.tasks.labels.baselines`, architectures of the zoo with a recipe and
-changes to it, and two models without attention that stand in this file: averaged word vectors, and a BiGRU of which
-the last states are read. Of architectures with hops the table also has how much these repeat one another, as means
-over the test texts: what two hops have in common, the number of different ones, and the paper's penalty.
+changes to it, two models without attention that stand in this file (averaged word vectors, and a BiGRU of which the
+last states are read), and the package of the authors of fastText. Of architectures with hops the table also has how
+much these repeat one another, as means over the test texts: what two hops have in common, the number of different
+ones, and the paper's penalty.
 """
 
 from __future__ import annotations
@@ -167,13 +168,15 @@ def row_of(run: Run, scores: dict[str, float], validation_accuracy: float | None
 
 
 def training_of(run: Run, protocol: dict[str, Any]) -> dict[str, Any]:
-    """The budget of a data set: the common one and its own changes to it."""
-    return {**protocol["training"], **protocol["datasets"][run.dataset].get("training", {})}
+    """The budget of a data set: the common one and its own changes to it, or what the system brings."""
+    own = protocol["datasets"][run.dataset].get("training", {})
+    return {**protocol["training"], **own, **run.settings.get("training", {})}
 
 
 def tokenizer_of(run: Run, protocol: dict[str, Any]) -> dict[str, Any]:
     """How the texts of a data set are cut into words or pieces."""
-    return {**protocol["tokenizer"], **protocol["datasets"][run.dataset].get("tokenizer", {})}
+    own = protocol["datasets"][run.dataset].get("tokenizer", {})
+    return {**protocol["tokenizer"], **own, **run.settings.get("tokenizer", {})}
 
 
 def vectors_of(run: Run, protocol: dict[str, Any], work: Path) -> str | None:
@@ -354,6 +357,8 @@ def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> d
     if settings["model"] == "han":  # its tokenizer splits documents into sentences
         limits = {name: protocol[name] for name in ("max_sentences", "max_words") if name in protocol}
         tokenizer |= {**limits, "language": data["language"]}
+    if settings["model"] == "fasttext":  # words and what is hashed
+        tokenizer = {name: value for name, value in tokenizer.items() if name != "kind"} | settings["tokenizer"]
     flags = {
         "recipe": f"{settings['recipe']}-pairs" if pairs else settings["recipe"],
         "dataset": run.path,
@@ -383,6 +388,32 @@ def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> d
     )
 
 
+def train_package(run: Run, protocol: dict[str, Any], work: Path, command: str) -> dict[str, Any]:
+    """A row of the authors' own package, the best of its trials on the validation split."""
+    from fasttext_package import best_of_trials
+
+    from hf_attention_zoo.data.text_encoding import joined
+    from hf_attention_zoo.metrics.label_scoring import score_classes
+    from hf_attention_zoo.tasks.labels.rows import load_labelled
+
+    splits, info = load_labelled(run.path)
+    shared, settings = tokenizer_of(run, protocol), run.settings
+    texts = {split: [joined(text) for text in rows["text"]] for split, rows in splits.items()}
+    labels = {split: np.asarray(rows["label"]) for split, rows in splits.items()}
+    found = best_of_trials(
+        texts,
+        labels,
+        info.num_labels,
+        work / f"{run.folder}.txt",
+        seed=run.seed,
+        lowercase=shared["lowercase"],
+        min_frequency=shared["min_frequency"],
+        **{name: settings[name] for name in ("size", "buckets", "trials")},
+    )
+    more = {"parameters": found.parameters, "epochs": found.passes, "seconds": round(found.seconds, 1)}
+    return row_of(run, score_classes(found.logits, labels["test"]), found.validation_accuracy, **more)
+
+
 def redundancy(folder: Path, dataset: str) -> dict[str, float]:
     """How much the hops repeat one another, the means over all texts of the test split; see `HopRedundancy`."""
     from hf_attention_zoo.alignment.results.hop_redundancy import measure_redundancy
@@ -397,7 +428,7 @@ def redundancy(folder: Path, dataset: str) -> dict[str, float]:
     return {name: round(getattr(found, name), 4) for name in HOPS}
 
 
-KINDS = {"baseline": score_baseline, "small": train_small, "zoo": train_zoo}
+KINDS = {"baseline": score_baseline, "small": train_small, "zoo": train_zoo, "package": train_package}
 
 
 def run_all(protocol_file: Path, work: Path, paths: dict[str, str], only: str | None, limit: int | None) -> None:

@@ -40,6 +40,7 @@ from hf_attention_zoo.training.optimizers import optimizer_class
 from hf_attention_zoo.training.release_schedules import release_factor
 from hf_attention_zoo.training.resumable_trainer import ResumableTrainer
 from hf_attention_zoo.training.run_arguments import OTHER_CLASSES
+from hf_attention_zoo.training.sparse_gradients import check_sparse_optimizer, clip_by_norm, has_sparse_gradients
 
 
 class ZooTrainer(ResumableTrainer):
@@ -173,7 +174,13 @@ class ZooTrainer(ResumableTrainer):
         ]
         self.add_callback(EpochOfBatches(tell))
 
-    # Schedule
+    # Optimiser and schedule
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        """The optimiser of the arguments. Raises ValueError if it cannot take the gradients of the model's tables."""
+        optimizer = super().create_optimizer(model)
+        check_sparse_optimizer(needed(self.model, "model", "a Trainer has one"), optimizer)
+        return optimizer
 
     def create_scheduler(self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None) -> Any:
         """The scheduler of the arguments; a halving one counts epochs as shares of the steps of the whole run."""
@@ -250,7 +257,15 @@ class ZooTrainer(ResumableTrainer):
             self._sentences = max(1, int(self.accelerator.gather(count).sum()))
         return batches, tokens
 
+    def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
+        if grad_norm is None and has_sparse_gradients(model):  # torch has no norm of them
+            grad_norm = clip_by_norm(model.parameters())
+        return super()._get_grad_norm(model, grad_norm)
+
     def _clip_grad_norm(self, model: nn.Module) -> torch.Tensor:
+        if has_sparse_gradients(model):
+            self.accelerator.unscale_gradients()
+            return clip_by_norm(model.parameters(), self.args.max_grad_norm)
         if not self.args.clip_norm_without_embeddings:
             return super()._clip_grad_norm(model)
         if self.is_fsdp_enabled or self.is_deepspeed_enabled:
