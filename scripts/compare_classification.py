@@ -14,7 +14,7 @@ Trained systems start from the word vectors that the protocol names: none, a nam
 or `gensim`, learnt from the training texts once for each data set, so that every system and seed has the same.
 
 The systems are baselines of `hf_attention_zoo.tasks.labels.baselines`, architectures of the zoo with a recipe and
-changes to it, two models without attention that stand in this file (averaged word vectors, and a BiGRU of which the
+changes to it, two models without attention (`small_classifier.py`: averaged word vectors, and a BiGRU of which the
 last states are read), and the package of the authors of fastText. Of architectures with hops the table also has how
 much these repeat one another, as means over the test texts: what two hops have in common, the number of different
 ones, and the paper's penalty.
@@ -44,9 +44,7 @@ from comparison_rows import (
     read_rows,
     rows_of,
 )
-from torch import Tensor, nn
-
-from hf_attention_zoo.recurrent.bidirectional import reading_order, take
+from small_classifier import SmallClassifier
 
 FIELDS = (
     "dataset",
@@ -205,87 +203,8 @@ def vectors_of(run: Run, protocol: dict[str, Any], work: Path) -> str | None:
 # ------------------------------------------------------------------------------------- models without attention
 
 
-class SmallClassifier(nn.Module):
-    """Word vectors, read by averaging or by a BiGRU, and a linear layer; pairs are compared side by side.
-
-    Args:
-        reader: "average", or "bigru": the last state of each direction.
-        pairs: whether `token_type_ids` part two texts; then their vectors a and b become [a; b; |a - b|; a * b].
-    """
-
-    def __init__(
-        self,
-        reader: str,
-        vocab_size: int,
-        num_labels: int,
-        pairs: bool,
-        embedding_size: int,
-        hidden_size: int = 0,
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__()
-        self.embed_tokens = nn.Embedding(vocab_size, embedding_size)
-        nn.init.normal_(self.embed_tokens.weight, std=0.1)
-        self.gru = (
-            nn.GRU(embedding_size, hidden_size, batch_first=True, bidirectional=True) if reader == "bigru" else None
-        )
-        self.dropout = nn.Dropout(dropout)
-        width = embedding_size if self.gru is None else 2 * hidden_size
-        self.pairs = pairs
-        self.classifier = nn.Linear(4 * width if pairs else width, num_labels)
-
-    @property
-    def device(self) -> torch.device:
-        return self.classifier.weight.device
-
-    def get_input_embeddings(self) -> nn.Embedding:
-        """The table that word vectors go into."""
-        return self.embed_tokens
-
-    def read(self, input_ids: Tensor, mask: Tensor) -> Tensor:
-        """One vector a text: (B, T), (B, T) -> (B, H). Texts without a token get zeros."""
-        lengths = mask.sum(1)
-        order = reading_order(mask)[0][:, : max(1, int(lengths.max()))]
-        embedded = self.dropout(self.embed_tokens(input_ids.gather(1, order)))
-        kept = mask.gather(1, order)
-        if self.gru is None:
-            return (embedded * kept[..., None]).sum(1) / lengths.clamp(min=1)[:, None]
-        # Each direction over the padded batch: the backward pass of packed rows takes time quadratic in their length.
-        start = embedded.new_zeros(1, len(embedded), self.gru.hidden_size)
-        rows, last = torch.arange(len(embedded)), (lengths - 1).clamp(min=0)
-        ends = []
-        for direction, weights in zip(reading_order(kept), self.gru.all_weights, strict=True):
-            read = take(embedded, direction)
-            states, _ = torch.gru(read, start, list(weights), True, 1, 0.0, self.training, False, True)  # (B, T, H)
-            ends.append(states[rows, last])
-        return torch.cat(ends, dim=1) * (lengths > 0)[:, None]
-
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor,
-        token_type_ids: Tensor,
-        labels: Tensor | None = None,
-        num_items_in_batch: Tensor | int | None = None,
-    ) -> Any:
-        from transformers.modeling_outputs import SequenceClassifierOutput
-
-        real = attention_mask.bool()
-        if self.pairs:
-            one, other = (self.read(input_ids, real & (token_type_ids == side)) for side in (0, 1))
-            text = torch.cat([one, other, (one - other).abs(), one * other], dim=1)
-        else:
-            text = self.read(input_ids, real)
-        logits = self.classifier(self.dropout(text))
-        loss = None
-        if labels is not None:
-            loss = nn.functional.cross_entropy(logits, labels, reduction="sum")
-            loss = loss / (len(labels) if num_items_in_batch is None else num_items_in_batch)
-        return SequenceClassifierOutput(loss=loss, logits=logits)
-
-
 def train_small(run: Run, protocol: dict[str, Any], work: Path, command: str) -> dict[str, Any]:
-    """A row of a model of this file, trained by the zoo's trainer."""
+    """A row of a model without attention, trained by the zoo's trainer."""
     from transformers import AutoTokenizer, DataCollatorWithPadding, set_seed
 
     from hf_attention_zoo.data.text_encoding import longest_first, raw_texts
