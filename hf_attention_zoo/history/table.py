@@ -17,6 +17,7 @@ CLAIMS: dict[str, str] = {
     "B1": "b1_scaled_scores",
     "B2": "b2_scores_feeding",
     "B4": "b4_doubly_stochastic",
+    "B5": "b5_hard_soft",
     "B6": "b6_different_hops",
     "B7": "b7_pooling",
     "B8": "b8_weight_in_context",
