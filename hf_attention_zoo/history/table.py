@@ -16,6 +16,7 @@ CLAIMS: dict[str, str] = {
     "A4": "a4_gating",
     "B1": "b1_scaled_scores",
     "B2": "b2_scores_feeding",
+    "B3": "b3_alignments",
     "B4": "b4_doubly_stochastic",
     "B5": "b5_hard_soft",
     "B6": "b6_different_hops",

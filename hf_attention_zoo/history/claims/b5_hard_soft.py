@@ -135,5 +135,5 @@ CLAIM = Claim(
     draw=draw,
     seen=Text("", ""),
     minutes=0.8,
-    seeds=5,
+    seeds=4,
 )
