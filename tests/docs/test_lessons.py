@@ -56,6 +56,34 @@ def test_a_lesson_has_all_its_parts(lesson: Path) -> None:
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=page_name)
+def test_an_equation_stands_before_each_piece_of_code(lesson: Path) -> None:
+    before, place = lesson.read_text(encoding="utf-8"), 0
+    for found in generate.INCLUDE.finditer(before):
+        assert before[place : found.start()].count("$$") >= 2, f"which equation is {found[0].splitlines()[1]}?"
+        place = found.end()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_languages_have_the_same_equations_and_code(name: str) -> None:
+    def parts(page: Path) -> list[str]:
+        text = page.read_text(encoding="utf-8")
+        return [*re.findall(r"\$\$\n.*?\$\$", text, re.DOTALL), *re.findall(r":pyobject: .*", text)]
+
+    assert parts(ENGLISH / f"{name}.md") == parts(KOREAN / f"{name}.md")
+
+
+@pytest.mark.parametrize("page", DOCS, ids=page_name)
+def test_every_formula_is_understood(page: Path) -> None:
+    convert = pytest.importorskip("latex2mathml.converter").convert
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    blocks = [part for found in re.findall(r"\$\$(.*?)\$\$", text, re.DOTALL) for part in found.split(r"\qquad")]
+    inline = re.findall(r"\$([^$\n]+)\$", re.sub(r"\$\$.*?\$\$", "", text, flags=re.DOTALL))
+    for formula in [*blocks, *inline]:
+        shown = re.sub(r"<[^>]*>", "", convert(formula))
+        assert shown.strip() and "\\" not in shown, formula
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=page_name)
 def test_a_lesson_is_a_notebook(lesson: Path) -> None:
     nbformat = pytest.importorskip("nbformat")
     notebook = nbformat.reads(generate.notebook_of(lesson), as_version=4)
@@ -115,6 +143,9 @@ def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
     environment.pop("MPLBACKEND", None)
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
     assert done.returncode == 0, done.stderr[-4000:]
+    for page in (tmp_path / "html").rglob("*.html"):
+        fetched = re.findall(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=.https?:[^>]*", page.read_text("utf-8"))
+        assert not fetched, f"{page.name} needs a network: {fetched[0]}"
     for lesson in LESSONS:
         page = tmp_path / "html" / lesson.relative_to(ROOT / "docs").with_suffix(".html")
         wanted = sum(draws(cell) for cell in generate.code_cells(lesson))
