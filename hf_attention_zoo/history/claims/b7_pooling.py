@@ -116,12 +116,12 @@ CLAIM = Claim(
         "{maximum/right_600:.0%}). With 300, attention has {attention/right_300:.0%} of the labels right and the "
         "average {average/right_300:.0%}; seeds differ so much that neither leads. The "
         "maximum has {maximum/right_300:.0%}; the paper has it level with the average. One key word decides these "
-        "labels, which is what a maximum picks out; real reviews have no such word.",
+        "labels, which is what a maximum picks out; a real review rarely has one.",
         "문서 600개에서는 셋 다 과제를 푼다({attention/right_600:.0%}, {average/right_600:.0%}, "
         "{maximum/right_600:.0%}). 300개에서는 어텐션이 {attention/right_300:.0%}, 평균이 "
         "{average/right_300:.0%}를 맞히는데, 시드마다 크게 달라 어느 쪽도 앞서지 않는다. 최댓값은 "
         "{maximum/right_300:.0%}로, 평균과 비슷했던 논문과 다르다. 이 과제의 레이블은 핵심 단어 하나가 정하고, "
-        "최댓값은 바로 그런 단어를 골라낸다. 실제 리뷰에는 그런 단어가 없다.",
+        "최댓값은 바로 그런 단어를 골라낸다. 실제 리뷰에는 그런 단어가 드물다.",
     ),
     minutes=0.6,
     seeds=5,
