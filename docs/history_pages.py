@@ -22,7 +22,7 @@ WORDS = {
         "equal": "Equal between the arms",
         "refuted": "It would be refuted if",
         "found": "Found",
-        "command": "seeds, minutes of one core: ",
+        "time": "of one core",
     },
     "ko": {
         "title": "논문의 주장, 다시 실행해 보기",
@@ -39,7 +39,7 @@ WORDS = {
         "equal": "조건을 맞춘 것",
         "refuted": "반박되는 결과",
         "found": "결과",
-        "command": "시드, 코어 하나 기준 분: ",
+        "time": "코어 하나 기준",
     },
 }
 
@@ -54,12 +54,9 @@ def history_page(language: str, picture_folder: str) -> str:
     from hf_attention_zoo.history.claim import Claim
     from hf_attention_zoo.history.kept_results import KEPT, Results, read_results, results_file
     from hf_attention_zoo.history.table import CLAIMS, load_claim
-    from hf_attention_zoo.history.telling import KOREAN, NOT_RUN, tell_part
+    from hf_attention_zoo.history.telling import NOT_RUN, duration, said, some_seeds, tell_part
 
     words = WORDS[language]
-
-    def said(verdict: str) -> str:
-        return KOREAN[verdict] if language == "ko" else verdict
 
     def text(pair: object) -> str:
         return str(getattr(pair, language))
@@ -70,14 +67,14 @@ def history_page(language: str, picture_folder: str) -> str:
     def row(claim: Claim, results: Results | None) -> str:
         verdict = results.verdict() if results else None
         first = verdict.parts[0] if verdict else None
-        here = f"{first.part.said}: {tell_part(first)}" if first else said(NOT_RUN)
+        here = f"{first.part.said}: {tell_part(first, language)}" if first else said(NOT_RUN, language)
         cells = [
             f"[{claim.number}](#{label(claim)})",
             text(claim.title),
             claim.paper,
             claim.printed[0] if claim.printed else "",
             here,
-            said(verdict.verdict) if verdict else said(NOT_RUN),
+            said(verdict.verdict if verdict else NOT_RUN, language),
         ]
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
@@ -96,17 +93,20 @@ def history_page(language: str, picture_folder: str) -> str:
             )
         )
         if results is None:
-            return "\n\n".join([*parts, said(NOT_RUN) + "."])
+            return "\n\n".join([*parts, said(NOT_RUN, language) + "."])
         verdict = results.verdict()
-        listed = "\n".join(f"- {said(part.verdict)}: {part.part.said}: {tell_part(part)}" for part in verdict.parts)
-        parts.append(f"{words['found']}: **{said(verdict.verdict)}**\n\n{listed}")
+        listed = "\n".join(
+            f"- {said(part.verdict, language)}: {part.part.said}: {tell_part(part, language)}"
+            for part in verdict.parts
+        )
+        parts.append(f"{words['found']}: **{said(verdict.verdict, language)}**\n\n{listed}")
         if (PICTURES / f"{claim.number}.png").is_file():
             parts.append(f"![{claim.number}]({picture_folder}/{claim.number}.png)")
         parts.append(results.filled(claim.seen, language))
         made = results.made
         parts.append(
-            f"`attention-zoo reproduce {claim.number}` · {len(results.seeds())} {words['command']}{made['minutes']} · "
-            f"{made['hardware']}"
+            f"`attention-zoo reproduce {claim.number}` · {some_seeds(len(results.seeds()), language)} · "
+            f"{words['time']}: {duration(made['minutes'], language)} · {made['hardware']}"
         )
         return "\n\n".join(part for part in parts if part)
 

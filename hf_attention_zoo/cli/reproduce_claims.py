@@ -40,8 +40,9 @@ def main(argv: Sequence[str]) -> int:
     if options.all and options.claims:
         raise ValueError(f"--all runs every claim; leave out {', '.join(options.claims)} or --all")
 
+    from hf_attention_zoo.history.kept_results import results_file
     from hf_attention_zoo.history.table import CLAIMS, load_claim
-    from hf_attention_zoo.history.telling import list_claims, tell_claim
+    from hf_attention_zoo.history.telling import WORDS, list_claims, tell_claim
 
     numbers = list(CLAIMS) if options.all else [number.upper() for number in dict.fromkeys(options.claims)]
     claims = [load_claim(number) for number in numbers]
@@ -57,8 +58,18 @@ def main(argv: Sequence[str]) -> int:
 
     silence_libraries()
     command = shlex.join(["attention-zoo", "reproduce", *argv])
-    found = run_claims(claims, output, command, options.seeds, options.quick, options.processes or usable_cores())
-    for results in found.values():
-        picture = write_picture(results, output)
-        print(f"\n{tell_claim(results, options.language)}\npicture: {picture}")
+    found = run_claims(
+        claims,
+        output,
+        command,
+        options.seeds,
+        options.quick,
+        options.processes or usable_cores(),
+        language=options.language,
+    )
+    words = WORDS[options.language]
+    for number, results in found.items():
+        print(f"\n{tell_claim(results, options.language)}")
+        print(f"{words['results']}: {results_file(output, number, options.quick)}")
+        print(f"{words['picture']}: {write_picture(results, output)}")
     return 0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from hf_attention_zoo.evaluation.terminal_columns import columns_of, filled_up
 from hf_attention_zoo.folders.card_text import table
 from hf_attention_zoo.folders.task_card import TaskCard
 
@@ -27,11 +27,11 @@ def class_lines(classes: Sequence[Mapping[str, Any]], kind: str = "class") -> li
         return []
     shown = sorted(range(len(classes)), key=lambda place: -classes[place]["texts"])[:MOST_CLASSES]
     rows = [classes[place] for place in sorted(shown)]
-    width = max(_columns(kind), *(_columns(str(row["name"])) for row in rows))
-    lines = ["  " + _padded(kind, width) + "".join(f"  {name:>9}" for name in _HEADER)]
+    width = max(columns_of(kind), *(columns_of(str(row["name"])) for row in rows))
+    lines = ["  " + filled_up(kind, width) + "".join(f"  {name:>9}" for name in _HEADER)]
     for row in rows:
         scores = "".join(f"  {'-' if value is None else f'{value:.3f}':>9}" for value in _scores(row))
-        lines.append(f"  {_padded(str(row['name']), width)}{scores}  {row['texts']:9,}")
+        lines.append(f"  {filled_up(str(row['name']), width)}{scores}  {row['texts']:9,}")
     if len(rows) < len(classes):
         lines.append(f"  and {len(classes) - len(rows):,} less frequent ones, which the metrics file has")
     return lines
@@ -77,14 +77,3 @@ def _scores(row: Mapping[str, Any]) -> tuple[float | None, float | None, float |
         row["recall"] if there else None,
         row["f1"] if predicted or there else None,
     )
-
-
-def _columns(text: str) -> int:
-    """Columns that a text takes in a terminal: Korean, Chinese and Japanese characters take two."""
-    return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
-    )
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _columns(text))

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-import hashlib
-import inspect
 import json
 import statistics
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +11,7 @@ from typing import Any
 
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.history.claim import Claim, Measures, Text, measures_of
-from hf_attention_zoo.history.table import claim_module
+from hf_attention_zoo.history.experiment import fingerprint
 from hf_attention_zoo.history.verdict import PartVerdict, Verdict, judge
 from hf_attention_zoo.whole_files import json_if_any, whole_file
 
@@ -32,6 +28,7 @@ class Results:
         units: (arm, seed) -> what it measured.
         minutes: (arm, seed) -> minutes of one core.
         made: when, versions, hardware, as the file has it; empty for runs of this moment.
+        experiment: the checksum of what runs; it is taken when the runs begin.
     """
 
     claim: Claim
@@ -39,6 +36,10 @@ class Results:
     units: dict[tuple[str, int], Measures] = field(default_factory=dict)
     minutes: dict[tuple[str, int], float] = field(default_factory=dict)
     made: dict[str, Any] = field(default_factory=dict)
+    experiment: str = ""
+
+    def __post_init__(self) -> None:
+        self.experiment = self.experiment or fingerprint(self.claim.number)
 
     def seeds(self) -> list[int]:
         """The seeds with which every arm was run."""
@@ -89,7 +90,7 @@ def write_results(path: Path, results: Results, command: str) -> None:
         "versions": versions(),
         "minutes": round(sum(results.minutes.values()), 2),
         "seeds": seeds,
-        "experiment": fingerprint(claim.number),
+        "experiment": results.experiment,
     }
     if seeds and not results.quick:
         verdict = results.verdict()
@@ -117,63 +118,51 @@ def _part_facts(part: PartVerdict) -> dict[str, Any]:
     }
 
 
+class OtherExperiment(ValueError):
+    """Results of a claim that was changed since."""
+
+
 def read_results(path: Path, claim: Claim) -> Results | None:
     """The runs in a file, None without one.
 
     Raises:
-        ValueError: the file is of another claim, of another experiment (the claim's file was changed since) or no file
-            of results.
+        OtherExperiment: what the claim's arms reach was changed since, or its parts compare what was not measured.
+        ValueError: the file is of another claim or no file of results.
     """
     if not path.exists():
         return None
     facts = json_if_any(path)
-    if facts.get("claim") != claim.number or not isinstance(facts.get("units"), list):
+    units = facts.get("units")
+    if facts.get("claim") != claim.number or not isinstance(units, list) or not all(map(_is_unit, units)):
         raise ValueError(f"{path} holds no results of claim {claim.number}; move it away or give another --output")
     if facts.get("experiment") != fingerprint(claim.number):
-        raise ValueError(
-            f"{path} was made by another experiment: the file of claim {claim.number} was changed since; move the "
+        raise OtherExperiment(
+            f"{path} was made by another experiment: the code of claim {claim.number} was changed since; move the "
             "results away or give another --output"
         )
-    units: Sequence[Mapping[str, Any]] = facts["units"]
     known = [unit for unit in units if unit["arm"] in claim.arms]
+    for arm, _, name in (measure.partition("/") for part in claim.parts for measure in measures_of(part)):
+        if any(name not in unit["measures"] for unit in known if unit["arm"] == arm):
+            raise OtherExperiment(
+                f"{path} was made by another experiment: it has no {arm}/{name}, which claim {claim.number} compares; "
+                "move the results away or give another --output"
+            )
     return Results(
         claim,
         bool(facts.get("quick")),
         {(unit["arm"], int(unit["seed"])): unit["measures"] for unit in known},
         {(unit["arm"], int(unit["seed"])): float(unit["minutes"]) for unit in known},
         {name: facts[name] for name in ("command", "made", "hardware", "versions", "minutes") if name in facts},
+        facts["experiment"],
     )
+
+
+def _is_unit(unit: object) -> bool:
+    """Whether this is one arm with one seed, as `write_results` writes it."""
+    kinds = {"arm": str, "seed": int, "minutes": int | float, "measures": dict}
+    return isinstance(unit, dict) and all(isinstance(unit.get(name), kind) for name, kind in kinds.items())
 
 
 def results_file(folder: Path, number: str, quick: bool = False) -> Path:
     """Where the results of a claim lie; those of smoke runs lie apart, so that they never pass for others."""
     return folder / f"{number}{'.quick' if quick else ''}.json"
-
-
-def fingerprint(number: str) -> str:
-    """Tells experiments of a claim apart: a checksum of its file without texts, pictures and what is compared.
-
-    Results of one experiment are never mixed with those of another. Comments and layout do not count, nor does a new
-    wording; the arms and everything that they call in the file do.
-    """
-    counted = []
-    for node in ast.parse(inspect.getsource(claim_module(number))).body:
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("draw"):
-            continue
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            continue
-        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call):
-            called = node.value
-            if isinstance(called.func, ast.Name) and called.func.id == "Claim":
-                counted += [ast.dump(word.value) for word in called.keywords if word.arg == "arms"]
-                continue
-        counted.append(ast.dump(_without_docstrings(node)))
-    return hashlib.sha256("\n".join(counted).encode()).hexdigest()[:16]
-
-
-def _without_docstrings(node: ast.stmt) -> ast.stmt:
-    """A statement whose functions and classes have lost their docstrings."""
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(inner) is not None:
-            inner.body = inner.body[1:]
-    return node

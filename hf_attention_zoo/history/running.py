@@ -11,6 +11,7 @@ from pathlib import Path
 from hf_attention_zoo.history.claim import Budget, Claim, Measures
 from hf_attention_zoo.history.kept_results import Results, read_results, results_file, write_results
 from hf_attention_zoo.history.table import load_claim
+from hf_attention_zoo.history.telling import tell_unit
 
 
 def run_unit(number: str, arm: str, seed: int, quick: bool) -> tuple[Measures, float]:
@@ -32,6 +33,7 @@ def run_claims(
     quick: bool = False,
     processes: int = 1,
     said: Callable[[str], None] = print,
+    language: str = "en",
 ) -> dict[str, Results]:
     """Run what is missing of some claims and keep it.
 
@@ -41,29 +43,38 @@ def run_claims(
         seeds: 1 to this number; None is as many as each claim wants (one in a smoke run).
         processes: units that run at the same time, each with one thread; 1 runs them in this process.
         said: called with a line of progress.
+        language: of that line, "en" or "ko".
 
     Returns:
         number -> results.
 
     Raises:
-        ValueError: a file in the folder is of something else, or a number of seeds or processes below 1.
+        ValueError: files in the folder are of something else (each is named), or a number of seeds or processes below
+            1. Nothing is run then.
     """
     for name, value in (("seeds", seeds), ("processes", processes)):
         if value is not None and value < 1:
             raise ValueError(f"{name} is {value}; give 1 or more")
     found: dict[str, Results] = {}
     units: list[tuple[str, str, int, bool]] = []
+    refused: list[str] = []
     for claim in claims:
-        path = results_file(folder, claim.number, quick)
-        found[claim.number] = read_results(path, claim) or Results(claim, quick)
+        try:
+            kept = read_results(results_file(folder, claim.number, quick), claim)
+        except ValueError as error:
+            refused.append(str(error))
+            continue
+        found[claim.number] = kept or Results(claim, quick)
         wanted = range(1, (seeds or (1 if quick else claim.seeds)) + 1)
         done = found[claim.number].units
         units += [(claim.number, arm, seed, quick) for seed in wanted for arm in claim.arms if (arm, seed) not in done]
+    if refused:
+        raise ValueError("; ".join(refused))
     for (number, arm, seed, _), (measures, minutes) in _outcomes(units, processes):
         results = found[number]
         results.units[arm, seed], results.minutes[arm, seed] = measures, minutes
         write_results(results_file(folder, number, quick), results, command)
-        said(f"{number} {arm}, seed {seed}: {minutes:.1f} min")
+        said(tell_unit(number, arm, seed, minutes, language))
     return found
 
 

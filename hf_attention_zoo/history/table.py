@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
 
 from hf_attention_zoo.history.claim import Claim
 from hf_attention_zoo.near_names import did_you_mean
@@ -50,11 +49,6 @@ def load_claim(number: str) -> Claim:
     """The claim of this number. Raises ValueError, with those that there are, for one that is unknown."""
     if number not in CLAIMS:
         raise ValueError(f"no claim {number!r}{did_you_mean(number, CLAIMS)}; there are {', '.join(CLAIMS)}")
-    claim = claim_module(number).CLAIM
+    claim = importlib.import_module(f"hf_attention_zoo.history.claims.{CLAIMS[number]}").CLAIM
     assert isinstance(claim, Claim)
     return claim
-
-
-def claim_module(number: str) -> ModuleType:
-    """The file of a claim."""
-    return importlib.import_module(f"hf_attention_zoo.history.claims.{CLAIMS[number]}")

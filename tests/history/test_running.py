@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -11,10 +12,12 @@ import numpy as np
 import pytest
 
 from hf_attention_zoo.cli.command import main
+from hf_attention_zoo.evaluation.terminal_columns import columns_of
 from hf_attention_zoo.history import kept_results, running
 from hf_attention_zoo.history.claim import Budget, Claim, Difference, Measures, Text
 from hf_attention_zoo.history.kept_results import KEPT, Results, read_results, results_file
 from hf_attention_zoo.history.table import CLAIMS, load_claim
+from hf_attention_zoo.history.telling import KOREAN, OLDER, duration, tell_claim
 from hf_attention_zoo.history.verdict import HOLDS, IN_PART, NOT_HERE, UNDECIDED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,12 +91,89 @@ def test_what_is_kept_is_not_run_again(plant, tmp_path: Path, monkeypatch: pytes
 def test_results_of_another_experiment_are_not_mixed_in(plant, tmp_path: Path, monkeypatch) -> None:
     claim = plant(1.0)
     running.run_claims([claim], tmp_path, "command", seeds=1)
+    more = (*claim.parts, Difference("not measured then", "first/other", "second/other"))
+    with pytest.raises(ValueError, match=r"another experiment: it has no first/other, which claim A1 compares"):
+        running.run_claims([dataclasses.replace(claim, parts=more)], tmp_path, "command", seeds=2)
     monkeypatch.setattr(kept_results, "fingerprint", lambda number: "another")
     with pytest.raises(ValueError, match=r"another experiment.*--output"):
         running.run_claims([claim], tmp_path, "command", seeds=2)
-    results_file(tmp_path, "A1").write_text("not a result")
-    with pytest.raises(ValueError, match=r"holds no results of claim A1.*--output"):
-        running.run_claims([claim], tmp_path, "command")
+    for text in ("not a result", '{"claim": "A1", "units": [{"arm": "first"}]}'):
+        results_file(tmp_path, "A1").write_text(text)
+        with pytest.raises(ValueError, match=r"holds no results of claim A1.*--output"):
+            running.run_claims([claim], tmp_path, "command")
+
+
+def test_a_run_is_kept_as_of_the_code_with_which_it_began(plant, tmp_path: Path, monkeypatch) -> None:
+    claim, began = plant(1.0), kept_results.fingerprint("A1")
+    trial = claim.arms["second"]
+
+    def edited_meanwhile(seed: int, budget: Budget) -> Measures:
+        monkeypatch.setattr(kept_results, "fingerprint", lambda number: "another")
+        return trial(seed, budget)
+
+    running_one = dataclasses.replace(claim, arms={**claim.arms, "second": edited_meanwhile})
+    monkeypatch.setattr(running, "load_claim", lambda number: running_one)
+    running.run_claims([running_one], tmp_path, "command", seeds=1)
+    assert json.loads(results_file(tmp_path, "A1").read_text())["experiment"] == began
+
+
+def test_the_list_outlives_results_of_an_older_experiment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in ("A2", "B1"):
+        shutil.copy(results_file(KEPT, number), tmp_path)
+    results_file(tmp_path, "C3").write_text("not a result")
+    now = kept_results.fingerprint
+    monkeypatch.setattr(kept_results, "fingerprint", lambda number: "new" if number in ("A1", "B1") else now(number))
+    flags = ["--output", str(tmp_path)]
+    for language, not_run in (("en", OLDER), ("ko", KOREAN[OLDER])):
+        assert main(["reproduce", *flags, "--language", language]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        row = {line.split()[0]: line for line in lines if line and line.split()[0] in CLAIMS}
+        assert not_run in row["A1"] and not_run in row["B1"] and not_run not in row["C3"]
+        assert row["A2"].endswith(f"{results_file(tmp_path, 'A2')})")
+        assert [line for line in lines if "B1.json was made by another experiment" in line and "--output" in line]
+        assert [line for line in lines if "C3.json holds no results of claim C3" in line]
+    assert main(["reproduce", "--all", *flags]) == 2  # before anything is run, each that is refused by its name
+    refused = capsys.readouterr().err
+    assert "B1.json was made by another experiment" in refused and "C3.json holds no results" in refused
+    assert {path.name for path in tmp_path.iterdir()} == {"A2.json", "B1.json", "C3.json"}
+
+
+def test_the_list_tells_times_and_the_machine_that_took_them(capsys: pytest.CaptureFixture[str]) -> None:
+    minutes = (0.001, 0.45, 0.98, 0.999, 1.6)
+    assert [duration(one) for one in minutes] == ["1 s", "27 s", "59 s", "1 min", "2 min"]
+    assert duration(0.45, "ko") == "27초" and duration(1.6, "ko") == "2분"
+    for language in ("en", "ko"):
+        assert main(["reproduce", "--language", language]) == 0
+        listed = capsys.readouterr().out
+        for file in KEPT.glob("*.json"):
+            facts = json.loads(file.read_text())
+            assert facts["hardware"] in listed and f"  {duration(facts['minutes'], language)} " in listed
+        assert "  0" not in listed
+
+
+def test_columns_stand_below_one_another_in_korean_as_in_english(capsys: pytest.CaptureFixture[str]) -> None:
+    for language, head in (("en", "verdict so far"), ("ko", "지금까지의 판정")):
+        main(["reproduce", "--language", language])
+        lines = capsys.readouterr().out.splitlines()
+        verdicts = [HOLDS, IN_PART, NOT_HERE, UNDECIDED]
+        said = [head, *(KOREAN[verdict] if language == "ko" else verdict for verdict in verdicts)]
+        table = lines[: lines.index("")]
+        begins = {columns_of(line[: -len(word)]) for line in table for word in said if line.endswith("  " + word)}
+        assert len(begins) == 1
+
+
+@pytest.mark.parametrize("number", [number for number in CLAIMS if results_file(KEPT, number).is_file()])
+def test_what_came_out_is_told_in_both_languages(number: str) -> None:
+    claim = load_claim(number)
+    results = read_results(results_file(KEPT, number), claim)
+    assert results is not None
+    for language in ("en", "ko"):
+        told = tell_claim(results, language)
+        assert claim.metric in told and claim.printed[0] in told and getattr(claim.title, language) in told
+        english = [*(f" {verdict}:" for verdict in (HOLDS, NOT_HERE, UNDECIDED)), "seeds", "interval", "would decide"]
+        assert any(word in told for word in english) is (language == "en")
 
 
 @pytest.mark.slow  # two processes import everything anew
