@@ -76,5 +76,13 @@ def _restore_pipelines(module: Any) -> None:
     register_pipelines()
 
 
+@wrapt.when_imported("inseq.models")
+def _register_with_inseq(module: Any) -> None:
+    """inseq loads models of two vocabularies as what they are."""
+    from hf_attention_zoo.alignment.inseq_model import register_with_inseq
+
+    register_with_inseq()
+
+
 for _module, _register in REGISTERING.items():
     wrapt.when_imported(_module)(lambda module, register=_register: register())

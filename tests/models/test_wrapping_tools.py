@@ -26,6 +26,8 @@ READERS = ["self-attentive-vader", "han-debian-section", "bert2018-small-debian"
 READERS += ["elmo-small-debian"]
 SINGLE_VECTOR = ("han", "self_attentive")
 TRANSLATORS = ["rnnsearch-de-en", "luong-de-en", "transformer2017-de-en"]
+SUMMARISING = ["seq2seq-lstm-de-en", "rnn-encoder-decoder-de-en"]
+LANGUAGE_MODELS = ["gpt2018-small-debian", "elman-austen", "lstm1997-austen", "nnlm-austen"]
 
 
 @pytest.mark.parametrize("model_type", SINGLE_VECTOR)
@@ -95,6 +97,40 @@ def test_inseq_shows_the_attention_that_align_shows(name: str) -> None:
         torch.testing.assert_close(shown.source_attributions[:, :, layer], wanted, rtol=0, atol=1e-5)
     assert not shown.sequence_scores or all(len(scores) for scores in shown.sequence_scores.values())
     assert align(model, tokenizer, [text])
+
+
+@pytest.mark.parametrize("name", [*TRANSLATORS, *SUMMARISING, *LANGUAGE_MODELS])
+@pytest.mark.slow
+def test_inseq_loads_a_folder_as_what_it_is(name: str) -> None:
+    """Its own function, with tokens of the right vocabulary, and the probabilities that the model gives them."""
+    inseq = pytest.importorskip("inseq")
+    loaded = inseq.load_model(str(CARDS / name), "saliency")
+    texts = ["Das ist ein Haus.", "Ja."] if loaded.is_encoder_decoder else ["this package contains", "the man"]
+    settings = {"generation_args": {"max_new_tokens": 4, "num_beams": 1}, "show_progress": False}
+    together = loaded.attribute(texts, step_scores=["probability"], **settings).sequence_attributions
+    for text, shown in zip(texts, together, strict=True):
+        ids, tokenizer = [token.id for token in shown.target], loaded.tokenizer
+        given, name_of = {"input_ids": torch.tensor([ids[:-1]])}, tokenizer.convert_ids_to_tokens
+        if loaded.is_encoder_decoder:
+            given = {**tokenizer(text, return_tensors="pt"), "decoder_input_ids": given["input_ids"]}
+            name_of = tokenizer.convert_target_ids_to_tokens
+        assert [token.token for token in shown.target] == name_of(ids)
+        with torch.no_grad():
+            probabilities = loaded.model(**given).logits[0].softmax(-1)
+        wanted = probabilities.gather(1, torch.tensor(ids[1:])[:, None])[:, 0]
+        found = shown.step_scores["probability"]
+        torch.testing.assert_close(found[~found.isnan()], wanted[-int((~found.isnan()).sum()) :], rtol=0, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_inseq_is_told_what_a_language_model_cannot_do() -> None:
+    inseq = pytest.importorskip("inseq")
+    with pytest.raises(ValueError, match="elman has no attention; take another method, such as saliency"):
+        inseq.load_model(str(CARDS / "elman-austen"), "attention")
+    loaded = inseq.load_model(str(CARDS / "gpt2018-small-debian"), "attention")
+    with pytest.raises(ValueError, match="give a text that is not empty"):
+        loaded.attribute("", show_progress=False)
+    assert loaded.attribute("this package", generation_args={"max_new_tokens": 2}, show_progress=False)
 
 
 @pytest.mark.slow
