@@ -6,7 +6,7 @@ token is one `<pad>` that the attention mask leaves out, so that it can be a bat
 """
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from tokenizers import processors
@@ -16,6 +16,7 @@ from hf_attention_zoo.tokenization.own_backend import OwnBackend, encodings_of
 from hf_attention_zoo.tokenization.subword import SPACE_MARK
 from hf_attention_zoo.tokenization.surfaces import readable_token, spans_without_marks
 from hf_attention_zoo.tokenization.text_vocabulary import (
+    DISCOUNT,
     KINDS,
     TEXT_SPECIAL_TOKENS,
     train_text_characters,
@@ -64,8 +65,10 @@ class TextTokenizer(OwnBackend):
         lowercase: bool = True,
         min_frequency: int | None = None,
         model_max_length: int | None = None,
+        phrase_thresholds: Sequence[float] = (),
+        phrase_discount: int = DISCOUNT,
     ) -> "TextTokenizer":
-        """Learn a vocabulary from texts; the iterable is read once.
+        """Learn a vocabulary from texts; the iterable is read once, with phrases several times.
 
         Args:
             texts: strings, or lists of strings (both texts of pairs).
@@ -74,6 +77,10 @@ class TextTokenizer(OwnBackend):
                 by itself, spaces and line ends, too).
             min_frequency: how often a word or a character (default 1) or a pair of pieces (default 2) must occur.
             model_max_length: where `truncation=True` cuts.
+            phrase_thresholds: of kind "word", for each pass the score from which on two neighbours become one entry,
+                "new york" (Mikolov et al. 2013, Equation 6, times the words of the text); [200, 100] finds phrases of
+                up to four words.
+            phrase_discount: delta, the count up to which two neighbours are no phrase.
 
         Raises:
             ValueError: a value of the wrong type or range, or texts without text.
@@ -86,6 +93,8 @@ class TextTokenizer(OwnBackend):
             lowercase=lowercase,
             min_frequency=min_frequency,
             learners={**KINDS, "character": train_text_characters},
+            phrase_thresholds=phrase_thresholds,
+            phrase_discount=phrase_discount,
         )
         backend.post_processor = processors.TemplateProcessing(single="$A:0", pair="$A:0 $B:1", special_tokens=[])
         limit: dict[str, Any] = {} if model_max_length is None else {"model_max_length": model_max_length}

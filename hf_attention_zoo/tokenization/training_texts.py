@@ -20,6 +20,25 @@ def checked_texts(texts: Iterable[str | list[str]], side: str) -> Iterator[str]:
     return _stream(texts, side)
 
 
+class CheckedTexts:
+    """The same for what is read several times.
+
+    Raises:
+        ValueError: as `checked_texts`, or the texts can be read only once.
+    """
+
+    def __init__(self, texts: Iterable[str | list[str]], side: str) -> None:
+        if isinstance(texts, Iterator):
+            raise ValueError(
+                f"phrases are learnt in several passes, and the {side} training texts came as {type(texts).__name__}, "
+                "which is read once; give a list"
+            )
+        self.texts, self.side = texts, side
+
+    def __iter__(self) -> Iterator[str]:
+        return checked_texts(self.texts, self.side)
+
+
 def _stream(texts: Iterable[str | list[str]], side: str) -> Iterator[str]:
     found_text = False
     for position, item in enumerate(texts):

@@ -7,7 +7,7 @@ beside the model: `PRETRAINING_RECIPES` in `models/<name>/pretraining_<name>.py`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,6 +25,16 @@ OBJECTIVES: dict[str, str] = {
     "elmo": "hf_attention_zoo.tasks.running_text.bidirectional_words:BidirectionalWordsObjective",
     "word2vec": "hf_attention_zoo.tasks.running_text.word_windows:WordWindowsObjective",
 }
+
+
+class Lines:
+    """The sentences of documents, which can be read again as often as the documents can."""
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        self.documents = documents
+
+    def __iter__(self) -> Iterator[str]:
+        return (line for document in self.documents for line in document)
 
 
 class Objective(ABC):
@@ -58,13 +68,13 @@ class Objective(ABC):
         return {}
 
     def train_tokenizer(self, documents: Iterable[Document], **options: Any) -> Any:
-        """A tokenizer learnt from the sentences, read once.
+        """A tokenizer learnt from the sentences, read once, or several times where phrases are learnt.
 
         Args:
             documents: lists of sentences.
             options: keywords of the tokenizer's own `train`.
         """
-        return self.row.train_tokenizer((line for document in documents for line in document), **options)
+        return self.row.train_tokenizer(Lines(documents), **options)
 
     def config_fields(self, tokenizer: Any, longest: int) -> dict[str, Any]:
         """Fields of a new model's config that follow from the tokenizer and the longest example; they win."""
