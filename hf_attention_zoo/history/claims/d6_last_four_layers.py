@@ -15,7 +15,7 @@ from hf_attention_zoo.history.probing import Labelled, Probe, learnt_and_asked, 
 from hf_attention_zoo.history.synthetic import training_draws
 from hf_attention_zoo.history.training import train
 
-LAYERS, PRETRAINING, PROBING, BATCH, LABELLED, HELD_OUT = 4, 1500, 500, 64, 512, 500
+LAYERS, PRETRAINING, PROBING, BATCH, LABELLED, HELD_OUT = 4, 1600, 500, 32, 512, 500
 LAST_FOUR = tuple(range(LAYERS - 3, LAYERS + 1))  # state 0 is the embedding
 TASKS = {"next": 2, "topics": planted.TOPICS}  # task -> labels
 
@@ -106,5 +106,5 @@ CLAIM = Claim(
     arms={"frozen": trial},
     draw=draw,
     seen=Text("", ""),
-    minutes=1.5,
+    minutes=0.9,
 )
