@@ -20,19 +20,17 @@ from hf_attention_zoo.history.training import train
 from hf_attention_zoo.history.transfer import fine_tuned_accuracy
 from hf_attention_zoo.losses.token_loss import IGNORED
 
-PRETRAINING, TUNING, BATCH, LABELLED, HELD_OUT = 1500, 200, 64, 512, 500
+PRETRAINING, TUNING, BATCH, LABELLED, HELD_OUT = 800, 200, 32, 128, 500
 LENGTH = 8  # symbols of each text of a pair
-HABIT = 0.9  # stronger than in the other claims, since texts are shorter
+OWN = planted.SYMBOLS // planted.TOPICS  # symbols that a topic calls its own
+LOYAL = 0.8  # how often a symbol is drawn from its topic's own
 
 
 def texts_of(random: np.random.Generator, topics: np.ndarray) -> np.ndarray:
-    """A text of each topic, (N, LENGTH) symbols: each is mostly followed by the one that the topic prefers."""
-    preferred = planted.habits()
-    texts = random.integers(0, planted.SYMBOLS, (len(topics), LENGTH))
-    for place in range(1, LENGTH):
-        follows = random.random(len(topics)) < HABIT
-        texts[follows, place] = preferred[topics[follows], texts[follows, place - 1]]
-    return texts
+    """A text of each topic, (N, LENGTH) symbols: most are drawn from the topic's own."""
+    own = OWN * topics[:, None] + random.integers(0, OWN, (len(topics), LENGTH))
+    drawn = random.integers(0, planted.SYMBOLS, own.shape)
+    return np.where(random.random(own.shape) < LOYAL, own, drawn)
 
 
 def pairs(random: np.random.Generator, count: int, shift: int) -> tuple[dict[str, Tensor], Tensor]:
@@ -68,7 +66,7 @@ def pretraining_batches(random: np.random.Generator, asked_next: bool) -> Iterat
 
 
 def configuration(labels: int = 2) -> BERT2018Config:
-    """The small BERT of the texts with hidden topics, with room for a pair."""
+    """The small BERT of the other claims of pre-training, with room for a pair."""
     config = planted.small_bert(labels=labels)
     config.max_position_embeddings = 2 * LENGTH + 3
     return config
@@ -134,9 +132,9 @@ CLAIM = Claim(
         "Table 5, development sets, with next sentence and without: QNLI 88.4 and 84.9, MNLI 84.4 and 83.9, MRPC 86.7 "
         "and 86.5, SST-2 92.7 and 92.6",
     ),
-    data=f"pairs of texts of {LENGTH} symbols; each of {planted.TOPICS} topics has its own habit of what follows "
-    "what. In pre-training B has the topic of A or another; the task asks what was never asked, whether B has the one "
-    f"behind it; {LABELLED} labelled pairs or texts, {HELD_OUT} held out",
+    data=f"pairs of texts of {LENGTH} symbols; each of {planted.TOPICS} topics has {OWN} symbols of its own, "
+    f"from which {LOYAL:.0%} of its texts are drawn. In pre-training B has the topic of A or another; the task asks "
+    f"what was never asked, whether B has the one behind it; {LABELLED} labelled pairs or texts, {HELD_OUT} held out",
     models=("bert2018",),
     equal="model, steps, batches, texts, hidden words, fine-tuning",
     metric="right after fine-tuning: pairs (chance 50 %) and topics of single texts (chance 25 %)",
@@ -149,5 +147,5 @@ CLAIM = Claim(
     arms={"asked": partial(trial, True), "masked": partial(trial, False)},
     draw=draw,
     seen=Text("", ""),
-    minutes=1.8,
+    minutes=0.7,
 )
