@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers
 
-from hf_attention_zoo.tokenization.text_vocabulary import DISCOUNT
+from hf_attention_zoo.tokenization.training_texts import DISCOUNT
 
 Pair = tuple[str, str]
 

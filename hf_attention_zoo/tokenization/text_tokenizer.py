@@ -16,12 +16,12 @@ from hf_attention_zoo.tokenization.own_backend import OwnBackend, encodings_of
 from hf_attention_zoo.tokenization.subword import SPACE_MARK
 from hf_attention_zoo.tokenization.surfaces import readable_token, spans_without_marks
 from hf_attention_zoo.tokenization.text_vocabulary import (
-    DISCOUNT,
     KINDS,
     TEXT_SPECIAL_TOKENS,
     train_text_characters,
     train_text_vocabulary,
 )
+from hf_attention_zoo.tokenization.training_texts import DISCOUNT
 
 # What a text without tokens becomes, column by column.
 _EMPTY = {"attention_mask": 0, "token_type_ids": 0, "special_tokens_mask": 1, "offset_mapping": (0, 0)}

@@ -10,12 +10,10 @@ from typing import Any
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from hf_attention_zoo.tokenization.subword import train_subword
-from hf_attention_zoo.tokenization.training_texts import CheckedTexts, check_vocab_size, checked_texts
+from hf_attention_zoo.tokenization.training_texts import DISCOUNT, CheckedTexts, check_vocab_size, checked_texts
 from hf_attention_zoo.tokenization.word_level import learn_words
 
 TEXT_SPECIAL_TOKENS: dict[str, str] = {"pad_token": "<pad>", "unk_token": "<unk>"}
-
-DISCOUNT = 5  # delta of Mikolov et al. 2013, Equation 6: neighbours seen so often or less are no phrase
 
 # Marks stand alone, except for hyphens and apostrophes between letters and points between digits.
 _INSIDE_A_WORD = r"(?<=\p{L})[-‐'’](?=\p{L})|(?<=\p{Nd})[.,:](?=\p{Nd})"

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from hf_attention_zoo.tokenization.special_tokens import SPECIAL_TOKENS
 
+DISCOUNT = 5  # delta of Mikolov et al. 2013, Equation 6: neighbours seen so often or less are no phrase
+
 
 def checked_texts(texts: Iterable[str | list[str]], side: str) -> Iterator[str]:
     """Yield the sentences of `texts` (strings, or lists of strings) one by one; reads the iterable once.
