@@ -105,6 +105,21 @@ CLAIM = Claim(
     ),
     arms={"frozen": trial},
     draw=draw,
-    seen=Text("", ""),
+    seen=Text(
+        "With one linear layer the four side by side are ahead of the last layer, in the next symbol "
+        "{frozen/side_by_side_next:.1%} to {frozen/last_next:.1%} and in topics {frozen/side_by_side_topics:.1%} "
+        "to {frozen/last_topics:.1%}. The rest of the paper's order does not show: weighted they are at "
+        "{frozen/weighted_next:.1%}, and the second to last layer at {frozen/second_to_last_next:.1%}. Nor is it "
+        "the layers that decide here: one hidden layer on the last alone gets {frozen/last_hidden_next:.1%} and "
+        "{frozen/last_hidden_topics:.1%}, so that the last layer holds what is asked, in a form that one linear "
+        "layer does not read.",
+        "선형 층 하나로 읽으면 네 층을 나란히 이은 것이 마지막 층보다 낫다. 다음 기호는 "
+        "{frozen/side_by_side_next:.1%} 대 {frozen/last_next:.1%}, 토픽은 {frozen/side_by_side_topics:.1%} 대 "
+        "{frozen/last_topics:.1%}이다. 논문의 나머지 순서는 나타나지 않는다. 네 층의 가중합은 "
+        "{frozen/weighted_next:.1%}, 끝에서 두 번째 층은 {frozen/second_to_last_next:.1%}이다. 여기서는 층의 수가 "
+        "핵심도 아니다. 마지막 층 하나에 은닉층을 두면 {frozen/last_hidden_next:.1%}와 "
+        "{frozen/last_hidden_topics:.1%}가 된다. 마지막 층은 답을 담고 있지만 선형 층 하나로는 읽을 수 없는 "
+        "형태이다.",
+    ),
     minutes=0.9,
 )
