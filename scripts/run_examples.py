@@ -3,8 +3,9 @@
     python scripts/run_examples.py [--check] [PAGE ...]
 
 The blocks of a page run one after the other, in a folder of their own that looks like the root of the repository, so
-that files that they write go there. Where a block of `text` follows a block, that holds its output. With --check
-nothing is written; the exit status is 1 if a page prints something else than it says.
+that files that they write go there. No block knows the names of those before: a reader may copy any of them. Where a
+block of `text` follows a block, that holds its output. With --check nothing is written; the exit status is 1 if a page
+prints something else than it says.
 """
 
 from __future__ import annotations
@@ -44,12 +45,11 @@ def folder_of_its_own() -> Iterator[Path]:
 
 def renewed(text: str, page: str) -> str:
     """The page's text with what its examples print now."""
-    names: dict[str, object] = {}
 
     def run(found: re.Match[str]) -> str:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(found["code"], page, "exec"), names)
+            exec(compile(found["code"], page, "exec"), {})
         if found["output"] is None:
             return found[0]
         return f"```python\n{found['code']}```\n\n```text\n{printed.getvalue()}```"

@@ -1,25 +1,28 @@
-"""`attention-zoo list [architectures|recipes|samples|metrics]`."""
+"""`attention-zoo list [architectures|recipes|samples|metrics|ARCHITECTURE]`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from hf_attention_zoo.cli.command_parser import CommandParser
-from hf_attention_zoo.registry import list_architectures
+from hf_attention_zoo.registry import Architecture, get_architecture, list_architectures
 
 
 def architectures() -> str:
     """One line per architecture."""
     return "\n".join(
-        f"  {row.model_type:<20} {row.year}  {row.lead}, {row.title} ({row.paper})" for row in list_architectures()
+        f"  {row.model_type:<20} {row.year}  {row.lead:<27} {', '.join(row.tasks)}" for row in list_architectures()
     )
+
+
+def recipes_of(row: Architecture) -> Iterator[str]:
+    """One line per recipe: the command that takes it, its name and what it is."""
+    for command, found in (("train", row.recipes), ("pretrain", row.pretraining_recipes)):
+        for name, recipe in found.items():
+            yield f"{command:<9} {name:<24} {recipe['description']}"
 
 
 def recipes() -> str:
     """One line per recipe, by architecture."""
-    return "\n".join(
-        f"  {row.model_type:<20} {name:<24} {recipe.get('description', '')}"
-        for row in list_architectures()
-        for name, recipe in row.recipes.items()
-    )
+    return "\n".join(f"  {row.model_type:<20} {line}" for row in list_architectures() for line in recipes_of(row))
 
 
 def samples() -> str:
@@ -46,13 +49,42 @@ PARTS: dict[str, Callable[[], str]] = {
     "samples": samples,
     "metrics": metrics,
 }
+NEXT = """
+start one            attention-zoo quickstart --architecture NAME
+one with its recipes attention-zoo list NAME
+more                 attention-zoo list recipes, samples or metrics"""
+
+
+def one_architecture(row: Architecture) -> str:
+    """Its paper, its size there, how to start it, and its recipes with the commands that take them."""
+    lines = [
+        f"{row.model_type} ({row.year})",
+        f"  paper       {', '.join(row.authors)}: {row.title}",
+        f"              {row.paper_url}",
+        f"  parameters  {row.paper_parameters:,} at the size of the paper",
+        f"  tasks       {', '.join(row.tasks)}",
+        f"  start       attention-zoo quickstart --architecture {row.model_type}",
+        f"  classes     {', '.join(sorted(row.models))}",
+        "",
+        f"recipes, for `attention-zoo COMMAND {row.model_type} --recipe NAME --dataset DATA --output_dir FOLDER`",
+        *(f"  {line}" for line in recipes_of(row)),
+    ]
+    return "\n".join(lines)
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the sub-command; returns the exit code."""
-    parser = CommandParser("list", description="Show the architectures, their recipes, the data samples and metrics.")
-    parser.add_argument("part", nargs="?", choices=sorted(PARTS), help="default: everything")
+    said = "Show the architectures, one of them with its recipes, all recipes, the data samples or the metrics."
+    parser = CommandParser("list", description=said)
+    names = [row.model_type for row in list_architectures()]
+    more = f"{', '.join(PARTS)}, or the name of an architecture (default: architectures)"
+    parser.add_argument("part", nargs="?", choices=[*PARTS, *names], metavar="PART", help=more)
     options = parser.parse_args(argv)
-    parts = [options.part] if options.part else list(PARTS)
-    print("\n\n".join(f"{part}\n{PARTS[part]()}" for part in parts))
+    if options.part in names:
+        print(one_architecture(get_architecture(options.part)))
+        return 0
+    part = options.part or "architectures"
+    print(f"{part}\n{PARTS[part]()}")
+    if options.part is None:
+        print(NEXT)
     return 0

@@ -65,7 +65,7 @@ def small_recipes(
             "training": adam(3e-3, quick_tokens, names, 20),
         },
         "quickstart-short-pairs": {
-            "description": "pairs of at most 10 words, six minutes on two cores",
+            "description": "pairs of at most 10 words, longer than the names: --sample translation_de_en",
             "config": quick,
             "tokenizer": pieces(3000),
             "generation": generation,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hf_attention_zoo import list_architectures
 from hf_attention_zoo.cli.command import COMMANDS, main
 from hf_attention_zoo.cli.failures import exit_code, printable
 from hf_attention_zoo.flags import FIRST, MOST_FIRST, FlagParser
@@ -34,6 +35,7 @@ def help_texts() -> dict[str, str]:
     """The help of every command, from one process that has imported neither torch nor transformers for it."""
     code = """
 import contextlib, io, json, sys
+from hf_attention_zoo import list_architectures
 from hf_attention_zoo.cli.command import COMMANDS, main
 texts = {}
 for name in COMMANDS:
@@ -125,6 +127,7 @@ def test_an_unknown_command_is_refused(capsys: Captured) -> None:
 
 
 CARDS = Path(__file__).parents[2] / "model_cards"
+NAMES = [row.model_type for row in list_architectures()]
 TRAIN = ["--dataset", "translation_de_en", "--output_dir", "no-folder"]
 
 
@@ -266,13 +269,30 @@ def test_publishing_without_network_is_one_line(saved_folder: Path, capsys: Capt
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
-def test_list_shows_what_there_is(capsys: Captured) -> None:
+def test_list_shows_what_there_is_in_short(capsys: Captured) -> None:
     assert main(["list"]) == 0
-    printed = capsys.readouterr().out
-    for word in ("rnnsearch", "quickstart-names", "translation_emoji_names", "zoo_bleu"):
-        assert word in printed
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) <= len(list_architectures()) + 5 and max(map(len, printed)) <= 130
+    for row, line in zip(list_architectures(), printed[1:], strict=False):
+        assert line.split()[:2] == [row.model_type, str(row.year)] and row.lead in line
+        assert all(task in line for task in row.tasks)
+    for part, word in (("samples", "translation_emoji_names"), ("metrics", "zoo_bleu"), ("architectures", "nnlm")):
+        assert main(["list", part]) == 0
+        assert word in capsys.readouterr().out
+
+
+def test_list_names_every_recipe_with_its_command_and_a_quick_start_of_every_architecture(capsys: Captured) -> None:
     assert main(["list", "recipes"]) == 0
-    assert "translation_emoji_names" not in capsys.readouterr().out.replace("quickstart", "")
+    recipes = [line.split(maxsplit=3) for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [name for name, *_ in recipes] == sorted((name for name, *_ in recipes), key=NAMES.index)
+    for row in list_architectures():
+        kept = [("train", name) for name in row.recipes] + [("pretrain", name) for name in row.pretraining_recipes]
+        assert [(command, name) for model, command, name, _ in recipes if model == row.model_type] == kept
+        assert any(name.startswith("quickstart") for _, name in kept), row.model_type
+        assert main(["list", row.model_type]) == 0
+        printed = capsys.readouterr().out
+        for said in (row.title, row.paper_url, f"{row.paper_parameters:,}", *(name for _, name in kept)):
+            assert said in printed
 
 
 def test_heads_of_a_transformer_are_chosen(tmp_path: Path, capsys: Captured) -> None:
