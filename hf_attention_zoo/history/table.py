@@ -40,6 +40,8 @@ CLAIMS: dict[str, str] = {
     "D6": "d6_last_four_layers",
     "D7": "d7_pretraining_transfers",
     "D8": "d8_slower_but_higher",
+    "E1": "e1_neural_and_counted",
+    "E2": "e2_direct_connections",
     "E3": "e3_negative_samples",
     "E4": "e4_word_bigrams",
     "E5": "e5_long_lags",
