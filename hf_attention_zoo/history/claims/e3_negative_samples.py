@@ -182,10 +182,10 @@ CLAIM = Claim(
     },
     draw=draw,
     seen=Text(
-        "After equally many sentences {sampling/recovered:.2f} of the near words are of the same subject with negative "
-        "sampling and {tree/recovered:.2f} with the tree, so the order of the paper does not come out here. Leaving "
-        "out frequent words helps negative sampling most, {sampling_thinned/recovered:.2f}, and the tree little, "
-        "{tree_thinned/recovered:.2f}, the other way round than in the paper; either then reads "
+        "After equally many sentences {sampling/recovered:.2f} of the near words are of the same subject with "
+        "negative sampling and {tree/recovered:.2f} with the tree, so the order of the paper does not come out here. "
+        "Leaving out frequent words helps negative sampling most, {sampling_thinned/recovered:.2f}, and the tree "
+        "little, {tree_thinned/recovered:.2f}, the other way round than in the paper; either then reads "
         "{tree_thinned/words:.0f} words of {tree/words:.0f} in a sentence. Rare words are what negative sampling "
         "without it has not learnt yet: {sampling/rare:.2f} against {tree/rare:.2f}.",
         "같은 수의 문장을 읽은 뒤 가까운 단어 가운데 같은 주제인 비율은 네거티브 샘플링이 {sampling/recovered:.2f}, "
