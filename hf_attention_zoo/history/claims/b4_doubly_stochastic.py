@@ -107,5 +107,4 @@ CLAIM = Claim(
     draw=draw,
     seen=Text("", ""),
     minutes=0.6,
-    seeds=5,
 )

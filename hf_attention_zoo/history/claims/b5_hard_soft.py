@@ -135,5 +135,4 @@ CLAIM = Claim(
     draw=draw,
     seen=Text("", ""),
     minutes=0.8,
-    seeds=4,
 )
