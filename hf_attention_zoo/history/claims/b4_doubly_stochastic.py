@@ -105,6 +105,17 @@ CLAIM = Claim(
         "few_even": partial(trial, FEW, 1.0),
     },
     draw=draw,
-    seen=Text("", ""),
-    minutes=0.6,
+    seen=Text(
+        "The term does what it says: with λ = 1 the deviation is {full_even/uneven:.3f} and {few_even/uneven:.3f}, "
+        "the least that ten and four steps over nine cells allow. But it was small before, {full/uneven:.3f} and "
+        "{few/uneven:.3f}, since a list of objects must look around anyway. Captions are no better: "
+        "{full_even/words:.1%} of the words right with it and {full/words:.1%} without it for nine objects, where "
+        "little is left to gain, {few_even/words:.1%} and {few/words:.1%} for three.",
+        "이 항은 말 그대로 작동한다. λ = 1이면 어긋난 정도가 {full_even/uneven:.3f}과 {few_even/uneven:.3f}으로, "
+        "칸 아홉 개에 열 스텝과 네 스텝으로 이룰 수 있는 최솟값이다. 그러나 없을 때도 {full/uneven:.3f}과 "
+        "{few/uneven:.3f}으로 이미 작았다. 물체를 차례로 말하려면 어차피 둘러보아야 하기 때문이다. 캡션은 나아지지 "
+        "않는다. 물체가 아홉이면 있을 때 {full_even/words:.1%}, 없을 때 {full/words:.1%}로 더 얻을 것이 거의 없고, "
+        "셋이면 {few_even/words:.1%}와 {few/words:.1%}이다.",
+    ),
+    minutes=0.4,
 )
