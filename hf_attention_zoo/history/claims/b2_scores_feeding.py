@@ -130,9 +130,11 @@ CLAIM = Claim(
     },
     draw=draw,
     seen=Text(
-        "After 500 steps seeds decide nothing on the loss of a held-out word: {location/loss:.2f} nats with location, "
+        "After 500 steps seeds decide nothing on the loss of a held-out word: {location/loss:.2f} nats with "
+        "location, "
         "{concat/loss:.2f} with concat, {general/loss:.2f} with general, {unfed/loss:.2f} without feeding. The dot "
-        "score had not learnt the task with two seeds of three ({dot/loss:.2f}), and local-p is behind with all three "
+        "score had not learnt the task with two seeds of three ({dot/loss:.2f}), and local-p is behind with all "
+        "three "
         "({local_p/loss:.2f}), the opposite of the paper. General has its largest weight at the source word for "
         "{general/found:.0%} of the words with every seed; of location ({location/found:.0%}) and concat "
         "({concat/found:.0%}) each seed says something else. Of sentences of 16 words, longer than in training, "
@@ -143,7 +145,8 @@ CLAIM = Claim(
         "{unfed/loss:.2f}이다. dot 스코어는 세 시드 가운데 둘에서 과제를 배우지 못했고({dot/loss:.2f}), local-p는 "
         "논문과 반대로 세 시드 모두 뒤처진다({local_p/loss:.2f}). general은 어느 시드에서나 {general/found:.0%}의 "
         "단어에서 가장 큰 가중치가 원문 단어에 놓이고, location({location/found:.0%})과 concat({concat/found:.0%})은 "
-        "시드마다 크게 다르다. 학습한 길이를 넘는 16단어 문장에서는 입력 피딩이 있으면 {general/words_16:.0%}, 없으면 "
+        "시드마다 크게 다르다. 학습한 길이를 넘는 16단어 문장에서는 입력 피딩이 있으면 {general/words_16:.0%}, "
+        "없으면 "
         "{unfed/words_16:.0%}가 맞으며, 세 시드 모두 이 순서이다.",
     ),
     minutes=1.3,

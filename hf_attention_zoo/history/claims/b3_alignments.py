@@ -166,7 +166,8 @@ CLAIM = Claim(
     seen=Text(
         "The largest weight of RNNsearch is at the source word for {rnnsearch/found:.0%} of the words, and for "
         "{rnnsearch/found_moved:.0%} of those that change places; the diagonal would have {rnnsearch/diagonal:.0%}. "
-        "Seeds differ much: with some it looks a word late ({rnnsearch/late:.0%} on average), perhaps since the states of "
+        "Seeds differ much: with some it looks a word late ({rnnsearch/late:.0%} on average), perhaps since the "
+        "states of "
         "its reader know their neighbours, though hardly a word is wrong (loss {rnnsearch/loss:.2f} nats). Luong's "
         "model has {luong/found:.0%} with every seed, but of the words that change places only "
         "{luong/found_moved:.0%}. That most steps go to the right is how these sentences are made "
@@ -174,7 +175,8 @@ CLAIM = Claim(
         "RNNsearch의 가장 큰 가중치는 단어의 {rnnsearch/found:.0%}에서, 자리를 바꾼 단어에서는 "
         "{rnnsearch/found_moved:.0%}에서 원문 단어에 놓인다. 대각선만 따라가면 {rnnsearch/diagonal:.0%}이다. 시드에 "
         "따라 크게 달라, 어떤 시드에서는 한 단어 늦게 본다(평균 {rnnsearch/late:.0%}). 인코더의 상태가 이웃 단어도 "
-        "알기 때문일 수 있으며, 그래도 틀리는 단어는 거의 없다(손실 {rnnsearch/loss:.2f}). Luong의 모델은 어느 시드에서나 "
+        "알기 때문일 수 있으며, 그래도 틀리는 단어는 거의 없다(손실 {rnnsearch/loss:.2f}). Luong의 모델은 어느 "
+        "시드에서나 "
         "{luong/found:.0%}이지만, 자리를 바꾼 단어에서는 {luong/found_moved:.0%}에 그친다. 대부분 오른쪽으로 "
         "나아가는 것은 문장을 그렇게 만들었기 때문이다({rnnsearch/forward_true:.0%}). RNNsearch는 "
         "{rnnsearch/forward:.0%}이다.",

@@ -137,11 +137,13 @@ CLAIM = Claim(
         "Hard attention learns more slowly: its loss is {hard/on_the_way:.2f} nats on average on the way, that of "
         "soft attention {soft/on_the_way:.2f}, and without the baseline and the expectation {bare/on_the_way:.2f}. "
         "Its captions are not better, as they are in the paper: after 1500 steps {hard/words:.0%} of the words are "
-        "right, with soft attention {soft/words:.0%}, though its loss still falls. It looks at one place as it should, with a "
+        "right, with soft attention {soft/words:.0%}, though its loss still falls. It looks at one place as it "
+        "should, with a "
         "largest weight of {hard/largest:.2f} against {soft/largest:.2f}, but at the right one for "
         "{hard/found:.0%} of the words, soft attention for {soft/found:.0%}.",
         "하드 어텐션은 더 느리게 배운다. 학습하는 동안의 평균 손실이 {hard/on_the_way:.2f}, 소프트 어텐션은 "
-        "{soft/on_the_way:.2f}, 기준값(baseline)과 기댓값이 없는 하드 어텐션은 {bare/on_the_way:.2f}이다. 논문과 달리 "
+        "{soft/on_the_way:.2f}, 기준값(baseline)과 기댓값이 없는 하드 어텐션은 {bare/on_the_way:.2f}이다. 논문과 "
+        "달리 "
         "캡션은 더 낫지 않다. 1500 스텝 뒤 맞힌 단어가 {hard/words:.0%}이고 소프트 어텐션은 {soft/words:.0%}이다. "
         "다만 손실은 아직 줄고 있다. 가장 큰 가중치가 {hard/largest:.2f}로(소프트 {soft/largest:.2f}) 한 곳을 보기는 "
         "하지만, 맞는 곳을 보는 것은 단어의 {hard/found:.0%}이고 소프트 어텐션은 {soft/found:.0%}이다.",

@@ -129,7 +129,8 @@ CLAIM = Claim(
     paper="Devlin et al. 2018",
     year=2018,
     printed=(
-        "Table 5, development sets, with next sentence and without: QNLI 88.4 and 84.9, MNLI 84.4 and 83.9, MRPC 86.7 "
+        "Table 5, development sets, with next sentence and without: QNLI 88.4 and 84.9, MNLI 84.4 and 83.9, MRPC "
+        "86.7 "
         "and 86.5, SST-2 92.7 and 92.6",
     ),
     data=f"pairs of texts of {LENGTH} symbols; each of {planted.TOPICS} topics has {OWN} symbols of its own, "
@@ -138,7 +139,8 @@ CLAIM = Claim(
     models=("bert2018",),
     equal="model, steps, batches, texts, hidden words, fine-tuning",
     metric="right after fine-tuning: pairs (chance 50 %) and topics of single texts (chance 25 %)",
-    refuted_by="pairs are not better with the question. Topics of texts are all that tells whether B follows, as they "
+    refuted_by="pairs are not better with the question. Topics of texts are all that tells whether B follows, as "
+    "they "
     "often are where the other B comes from another document: nothing finer is tried",
     parts=(
         Difference("pairs right: with next sentence over without", "asked/pairs", "masked/pairs"),

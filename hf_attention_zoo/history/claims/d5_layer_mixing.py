@@ -122,7 +122,8 @@ CLAIM = Claim(
         "SNLI 89.1, 89.3, 89.5; SRL 84.1, 84.6, 84.8",
         "Tables 5 and 6, layers 1 and 2: word senses 67.4 and 69.0; parts of speech 97.3 and 96.8",
     ),
-    data=f"as D1: texts of {planted.LENGTH} symbols with hidden topics; each symbol is asked whether the previous and "
+    data=f"as D1: texts of {planted.LENGTH} symbols with hidden topics; each symbol is asked whether the previous "
+    f"and "
     f"whether the next one is in the upper half, and for the topic; {LABELLED} labelled texts, {HELD_OUT} held out",
     models=("elmo", "torch"),
     equal=f"one pre-trained language model of {LAYERS} layers a seed, labelled texts, steps; a mix has one weight a "

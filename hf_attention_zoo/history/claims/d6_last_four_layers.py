@@ -82,7 +82,8 @@ CLAIM = Claim(
     paper="Devlin et al. 2018",
     year=2018,
     printed=(
-        "Table 7, CoNLL-2003 development F1, frozen: embeddings 91.0, second to last 95.6, last 94.9, weighted sum of "
+        "Table 7, CoNLL-2003 development F1, frozen: embeddings 91.0, second to last 95.6, last 94.9, weighted sum "
+        "of "
         "the last four 95.9, concatenation of the last four 96.1, weighted sum of all 95.5",
     ),
     data=f"as D1: texts of {planted.LENGTH} symbols with hidden topics; each symbol is asked whether the next one is "

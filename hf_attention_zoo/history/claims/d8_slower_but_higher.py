@@ -85,7 +85,8 @@ CLAIM = Claim(
     models=("bert2018",),
     equal="model, steps, batches, texts, fine-tuning. The masked model predicts 15 % of the tokens of a step, the "
     "other one all of them",
-    metric="topics and tags right when a copy is fine-tuned after 250 to 3500 steps of pre-training, with the mask of "
+    metric="topics and tags right when a copy is fine-tuned after 250 to 3500 steps of pre-training, with the mask "
+    "of "
     "pre-training",
     refuted_by="the masked model is not behind in topics after 500 steps, or is not ahead after 3500",
     parts=(
@@ -97,11 +98,13 @@ CLAIM = Claim(
     arms={"masked": partial(trial, False), "left": partial(trial, True)},
     draw=draw,
     seen=Text(
-        "The masked model is slower, as claimed: after 500 steps topics are right for {masked/topics_500:.0%} against "
+        "The masked model is slower, as claimed: after 500 steps topics are right for {masked/topics_500:.0%} "
+        "against "
         "{left/topics_500:.0%}. It does not overtake within this run, {masked/topics_3500:.0%} and "
         "{left/topics_3500:.0%} after 3500 steps, while its curve still rises: a topic shows from left to right as "
         "well as from both sides, and the other model is asked for more than six times as many words. Where the "
-        "answer stands to the right the masked model is ahead from the first checkpoint on ({masked/tags_250:.0%} and "
+        "answer stands to the right the masked model is ahead from the first checkpoint on ({masked/tags_250:.0%} "
+        "and "
         "{left/tags_250:.0%}) and stays so, however long the other one reads.",
         "마스크 모델이 더 느리다는 부분은 주장대로이다. 500스텝 뒤 토픽 정확도는 {masked/topics_500:.0%} 대 "
         "{left/topics_500:.0%}이다. 그러나 이 실행 안에서는 앞지르지 못한다. 3500스텝 뒤 {masked/topics_3500:.0%}와 "
