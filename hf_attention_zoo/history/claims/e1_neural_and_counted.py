@@ -77,13 +77,16 @@ CLAIM = Claim(
         "n = 3 to 5: the network 293 to 279, Kneser-Ney 323 to 321",
     ),
     data=f"descriptions of software (the sample lm_debian): {text.LEARNT:,} words, drawn anew with each seed, the "
-    f"{text.VOCABULARY:,} most frequent as they are, others as one; {text.HELD_OUT:,} words to stop by and as many to "
+    f"{text.VOCABULARY:,} most frequent as they are, others as one; {text.HELD_OUT:,} words to stop by and as many "
+    f"to "
     "test on",
     models=("nnlm",),
-    equal="words, vocabulary and what is scored. The network takes the weights that validate best; its rate and steps "
+    equal="words, vocabulary and what is scored. The network takes the weights that validate best; its rate and "
+    "steps "
     "are the first that were tried, with another seed",
     metric="cross entropy of a word, in nats, on test; its exponential is the perplexity",
-    refuted_by="Kneser-Ney is ahead of the network, two more words do not help the network, or a mixture is no better "
+    refuted_by="Kneser-Ney is ahead of the network, two more words do not help the network, or a mixture is no "
+    "better "
     "than the better of the two",
     parts=(
         Difference("nats a word, n = 5: Kneser-Ney over the network", "five/counted", "five/neural"),

@@ -46,7 +46,8 @@ CLAIM = Claim(
     statement=Text(
         "Direct connections from word vectors to the outputs make a neural language model learn in fewer steps, and "
         "generalise slightly worse.",
-        "단어 벡터에서 출력으로 곧장 이어지는 연결이 있으면 신경망 언어 모델은 더 적은 스텝에 배우지만, 일반화는 조금 "
+        "단어 벡터에서 출력으로 곧장 이어지는 연결이 있으면 신경망 언어 모델은 더 적은 스텝에 배우지만, 일반화는 "
+        "조금 "
         "나빠진다.",
     ),
     paper="Bengio, Ducharme, Vincent and Jauvin 2003",
