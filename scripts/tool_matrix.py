@@ -25,9 +25,10 @@ import torch
 from torch import Tensor, nn
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "models")]  # tiny models and batches
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests"), str(ROOT / "tests" / "models")]  # tiny models and batches
 
-from every_head import EVERY_HEAD, RegisteredHead  # noqa: E402
+from every_head import RegisteredHead  # noqa: E402
+from tool_programs import PROGRAMS, head_of  # noqa: E402
 
 import hf_attention_zoo  # noqa: E402
 from hf_attention_zoo import get_architecture, list_architectures  # noqa: E402
@@ -43,15 +44,9 @@ Written by `python scripts/tool_matrix.py` from what it measured on a tiny model
 several lengths; the batch that is compared has other words and other lengths than the one that a graph was made from.
 *equal*: the same logits within 1e-4. *close*: within a fifth of the largest logit (or of 0.1, if all are smaller),
 where a tool computes in fewer digits. *refused*: by this package, in words that are given below. *fails*: an error of
-the tool, given below. Nothing differs silently.
+the tool, given below. Of programs from Trainer on, which have numbers of their own, those are compared with the
+model's; published folders are read where a program wants words. Nothing differs silently.
 """
-
-
-def head_of(model_type: str) -> RegisteredHead:
-    """The head that stands for an architecture: the first that writes or classifies, or its body if none does."""
-    passed = ("AutoModel", "AutoModelForPreTraining")
-    heads = [head for head in EVERY_HEAD if head.model_type == model_type]
-    return next((head for head in heads if head.auto not in passed), heads[0])
 
 
 def first_and_second(head: RegisteredHead) -> tuple[Batch, Batch]:
@@ -213,7 +208,7 @@ def compiled(head: RegisteredHead, model: Any) -> Any:
 
 
 LABELS = ("start_positions", "end_positions", "next_sentence_label")
-TOOLS: dict[str, Callable[[RegisteredHead, Any], Any]] = {
+LOADED: dict[str, Callable[[RegisteredHead, Any], Any]] = {
     "Auto classes": auto_classes,
     "pickle": pickling,
     "shards": sharding,
@@ -230,6 +225,7 @@ TOOLS: dict[str, Callable[[RegisteredHead, Any], Any]] = {
     "ONNX": onnx,
     "torch.compile": compiled,
 }
+TOOLS: dict[str, Callable[[RegisteredHead, Any], Any]] = {**LOADED, **PROGRAMS}
 ROUGH = ("bfloat16", "torch.ao int8", "bitsandbytes int8", "torchao int8", "quanto int8")
 
 
@@ -239,6 +235,9 @@ def cell(head: RegisteredHead, tool: str) -> str:
     model = head.model()
     wanted = [run(model, first), run(model, second)]
     try:
+        if tool in PROGRAMS:
+            apart = PROGRAMS[tool](head, copy.deepcopy(model))
+            return "does not apply" if apart is None else "equal" if apart <= TOLERANCE else f"differs by {apart:.2g}"
         made = TOOLS[tool](head, copy.deepcopy(model))
         if isinstance(made, tuple):
             wanted, made = [run(made[0], first), run(made[0], second)], made[1]

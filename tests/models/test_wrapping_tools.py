@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from every_head import EVERY_HEAD
 
-from hf_attention_zoo import align, get_architecture
+from hf_attention_zoo import align, get_architecture, list_architectures
 
 CARDS = Path(__file__).parents[2] / "model_cards"
 TEXTS = ["A good film.", "A very bad film, sadly. Really. It is long, and nobody should watch it.", "fine"]
@@ -188,6 +188,12 @@ def test_trl_tunes_gpt_to_instructions_and_preferences(
         assert len(losses) == 3 and all(np.isfinite(losses))
 
 
-def test_a_configuration_answers_what_tools_ask_of_code_on_the_hub() -> None:
+@pytest.mark.parametrize("name", LANGUAGE_MODELS)
+def test_a_configuration_answers_what_tools_ask_of_code_on_the_hub(name: str) -> None:
     """TRL looks into `auto_map` for a class that transformers itself does not have."""
-    assert AutoConfig.from_pretrained(CARDS / "gpt2018-small-debian").auto_map == {}
+    assert AutoConfig.from_pretrained(CARDS / name).auto_map == {}
+
+
+def test_the_language_models_of_every_architecture_are_tried() -> None:
+    writers = {row.model_type for row in list_architectures() if "AutoModelForCausalLM" in row.models}
+    assert {AutoConfig.from_pretrained(CARDS / name).model_type for name in LANGUAGE_MODELS} == writers

@@ -38,6 +38,7 @@ class LSTM1997Config(PreTrainedConfig):
     """
 
     model_type = "lstm1997"
+    auto_map = dict[str, str]()  # no code of its own on the Hub; TRL looks there for the class of a model
     keys_to_ignore_at_inference = [*INNER_OUTPUTS]
 
     vocab_size: int = 7

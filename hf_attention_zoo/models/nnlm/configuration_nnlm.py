@@ -27,6 +27,7 @@ class NNLMConfig(PreTrainedConfig):
     """
 
     model_type = "nnlm"
+    auto_map = dict[str, str]()  # no code of its own on the Hub; TRL looks there for the class of a model
     keys_to_ignore_at_inference = [*INNER_OUTPUTS]
 
     vocab_size: int = 16_383
