@@ -4,7 +4,8 @@
     python scripts/architecture_cost.py --names
 
 Counted in the files that git knows. A module is an architecture's own if only its folder, its row or other modules of
-its own lead to it. Shared files are those elsewhere that name it; what scripts write from the rows is counted apart.
+its own lead to it. Shared files are those elsewhere that name it; what scripts write from the rows is counted apart, and so
+are claims of papers that are tried on it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,16 @@ from hf_attention_zoo.registry import get_architecture, list_architectures
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "hf_attention_zoo"
 WRITTEN = {"README.md", "README.ko.md", "docs/results/checkpoints.md", "docs/tools.md", f"{PACKAGE}/__init__.pyi"}
-COLUMNS = ("its folder", "own mechanisms", "shared code", "own tests", "shared tests", "pages", "written by scripts")
+COLUMNS = (
+    "its folder",
+    "own mechanisms",
+    "shared code",
+    "own tests",
+    "shared tests",
+    "pages",
+    "claims",
+    "written by scripts",
+)
 
 
 def known_files() -> list[str]:
@@ -83,6 +93,8 @@ def cost(model_type: str, files: list[str], reached: dict[str, set[str]]) -> dic
             column = "shared tests"
         elif name.endswith(".md"):
             column = "pages"
+        elif name.startswith(f"{PACKAGE}/history/claims/"):
+            column = "claims"  # an experiment of its own, which the architecture does not need
         else:
             column = "shared code"
         found[column].append(name)

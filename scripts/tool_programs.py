@@ -162,9 +162,13 @@ def pipelines(head: RegisteredHead, model: Any) -> float | None:
     import transformers
 
     place = published(head.model_type, (*PIPELINES,)) or published(head.model_type)
-    if place is None or head.model_type == "show_attend_tell":
+    if place is None:
         return None
     folder, auto = place
+    if auto == "AutoModelForImageTextToText":
+        made = transformers.pipeline("image-captioning", model=str(folder))
+        pictures = [str(file) for file in sorted(CARDS.glob("show-attend-tell-*/example.png"))]
+        return gap(made(pictures, batch_size=2), [made(picture) for picture in pictures])
     task = PIPELINES.get(auto, "feature-extraction")
     made, texts = transformers.pipeline(task, model=str(folder)), TEXTS.get(auto, TEXTS["AutoModelForCausalLM"])
     options = SHORT if task in ("translation", "text-generation") else {}
