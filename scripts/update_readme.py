@@ -208,6 +208,37 @@ def length_table() -> str:
     return "\n".join(lines)
 
 
+def kept_rows(name: str) -> list[dict[str, Any]]:
+    """The rows of a kept run in scripts/benchmarks/."""
+    return json.loads((ROOT / "scripts" / "benchmarks" / f"{name}.json").read_text(encoding="utf-8"))["rows"]
+
+
+def int8_table() -> str:
+    """What scripts/benchmark_int8.py measured: a row for a model and a program."""
+    found: dict[tuple[str, str], dict[Any, dict[str, Any]]] = {}
+    for row in kept_rows("int8"):
+        found.setdefault((row["model"], row["candidate"]), {})[row["sentences"]] = row
+    lines = ["| model | numbers | one sentence | 32 sentences | BLEU |", "|---" * 5 + "|"]
+    for (model, candidate), rows in found.items():
+        times = (f"{rows[size]['median_ms']:.0f} ms, {rows[size]['ratio']:.2f}" for size in (1, 32))
+        bleu = "-" if rows[1]["bleu"] is None else f"{rows[1]['bleu']:.2f}"
+        lines.append(f"| {model} | {candidate} | {' | '.join(times)} | {bleu} |")
+    return "\n".join(lines)
+
+
+def bf16_table() -> str:
+    """What scripts/benchmark_bf16.py measured: both kinds of numbers in a row for each model."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in kept_rows("bf16"):
+        found.setdefault(row["model"], {})[row["numbers"]] = row
+    lines = ["| model | float32 | bfloat16 | ratio | loss in float32 | in bfloat16 |", "|---" * 6 + "|"]
+    for model, kinds in found.items():
+        wide, narrow = kinds["float32"], kinds["bfloat16"]
+        cells = [f"{wide['median_ms']:.0f} ms", f"{narrow['median_ms']:.0f} ms", f"{narrow['ratio']:.2f}"]
+        lines.append(f"| {model} | {' | '.join(cells)} | {wide['loss']:.3f} | {narrow['loss']:.3f} |")
+    return "\n".join(lines)
+
+
 def pretraining_tables() -> str:
     """What scripts/compare_pretraining.py wrote of its rows."""
     return (ROOT / "scripts" / "comparisons" / "pretraining.md").read_text(encoding="utf-8").strip()
@@ -283,7 +314,13 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
         "adding": adding_table,
         "language models": language_models_table,
     },
-    "docs/results/speed.md": {"quickstarts": quickstart_table, "padding": padding_table, "length": length_table},
+    "docs/results/speed.md": {
+        "quickstarts": quickstart_table,
+        "padding": padding_table,
+        "length": length_table,
+        "int8": int8_table,
+        "bf16": bf16_table,
+    },
 }
 
 

@@ -27,9 +27,10 @@ def build_parser() -> CommandParser:
         "--replace_unknown", "--replace-unknown", action="store_true", help="copy source words for unknown words"
     )
     parser.add_argument("--dictionary", help="with --replace_unknown: file of source and target words, tab between")
+    parser.add_argument("--quantize", choices=("int8",), help="linear layers in eight bits, on the CPU")
     parser.add_argument("--output", help="file to write in place of standard output")
     parser.flags_by_group(
-        {FIRST: ("--num_beams", "--output", "--batch_size", "--max_new_tokens")},
+        {FIRST: ("--num_beams", "--output", "--batch_size", "--max_new_tokens", "--quantize")},
         rest="words that the model does not know",
     )
     return parser
@@ -69,7 +70,7 @@ def main(argv: Sequence[str]) -> int:
         given_lines(options.text),
         options.output,
         size=1 if typed_by_hand(options.text) else CHUNK,
-        load=lambda: load_checkpoint(options.folder),
+        load=lambda: load_checkpoint(options.folder, quantize=options.quantize),
         answer=translated,
     )
     return 0

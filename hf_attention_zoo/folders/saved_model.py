@@ -11,6 +11,7 @@ from accelerate import PartialState
 from transformers import AutoConfig, AutoProcessor, AutoTokenizer
 
 from hf_attention_zoo.folders.checkpoint_folder import require_folder, required_json
+from hf_attention_zoo.folders.eight_bits import check_quantization, in_eight_bits
 from hf_attention_zoo.folders.wholeness import check_complete, loading
 from hf_attention_zoo.near_names import did_you_mean_folder
 from hf_attention_zoo.registry import Architecture, list_architectures
@@ -118,20 +119,30 @@ def aligner_of(folder: str | Path) -> str | None:
     return None if row is None else row.aligner
 
 
-def load_checkpoint(folder: str | Path, device: str | torch.device | None = None) -> tuple[Any, Any]:
+def load_checkpoint(
+    folder: str | Path, device: str | torch.device | None = None, quantize: str | None = None
+) -> tuple[Any, Any]:
     """Model (in evaluation mode) and tokenizer of a folder or Hub id.
 
     It is loaded to read files: symbols that stand in texts are text (`data/text_encoding.py`).
 
+    Args:
+        device: where the model runs; by default this process's accelerator, or the CPU.
+        quantize: "int8" for linear layers in eight bits (`folders/eight_bits.py`), which run on the CPU.
+
     Raises:
-        ValueError: a local folder is not there, holds no model, is damaged or lacks weights.
+        ValueError: a local folder is not there, holds no model, is damaged or lacks weights; or the model cannot be
+            quantised so.
     """
+    check_quantization(quantize)
     loader = getattr(transformers, saved_auto_class(folder))
     with loading(folder):
         model, report = loader.from_pretrained(folder, output_loading_info=True)
         check_complete(folder, model, report)
         tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.split_special_tokens = True
+    if quantize is not None:
+        return in_eight_bits(model), tokenizer
     return model.to(device or process_state().device).eval(), tokenizer
 
 

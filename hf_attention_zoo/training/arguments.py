@@ -12,6 +12,7 @@ import torch
 from transformers import Seq2SeqTrainingArguments
 from transformers.utils import is_torch_xla_available
 
+from hf_attention_zoo.training.bfloat16 import warn_of_imitation
 from hf_attention_zoo.training.choosing_metric import settle_direction
 from hf_attention_zoo.training.optimizers import check_optimizer
 from hf_attention_zoo.training.ranges import check_ranges
@@ -53,6 +54,7 @@ class ZooTrainingArguments(HistoricalArguments, Seq2SeqTrainingArguments):
             self.metric_for_best_model = "loss"
         settle_direction(self)
         super().__post_init__()
+        warn_of_imitation(self.bf16, self.device)
         accelerating: Any = self.accelerator_config  # by now an object, whatever form it was given in
         if accelerating.dispatch_batches is None:
             # One process that reads for all would put batches of different lengths into one tensor.

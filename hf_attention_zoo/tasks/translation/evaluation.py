@@ -20,6 +20,7 @@ from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.data.text_encoding import symbols_as_text
 from hf_attention_zoo.data.text_lines import one_line, written_file
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split, write_metrics
+from hf_attention_zoo.folders.eight_bits import check_quantization, in_eight_bits
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
 from hf_attention_zoo.metrics.likelihood import sentence_nll
@@ -88,6 +89,7 @@ def evaluate_checkpoint(
     max_samples: int | None = None,
     batch_size: int = 32,
     replace_unknown: bool = False,
+    quantize: str | None = None,
     tokenize: str | None = None,
     output: str | Path | None = None,
     translations: str | Path | None = None,
@@ -103,6 +105,7 @@ def evaluate_checkpoint(
         max_samples: score only the first sentences.
         batch_size: sentences decoded at a time.
         replace_unknown: see `translate`.
+        quantize: "int8": see `load_checkpoint`.
         tokenize: a sacreBLEU tokeniser in place of the target language's.
         output: file to write, by default metrics.json in the folder (for a Hub id nothing).
         translations: file to write the translations to, one a line.
@@ -113,7 +116,11 @@ def evaluate_checkpoint(
         ValueError: no such folder, data set or split, or settings that `generate` does not know.
     """
     state = process_state()
-    model, tokenizer = load_checkpoint(folder)
+    check_quantization(quantize)
+    model, tokenizer = load_checkpoint(folder, None if quantize is None else "cpu")
+    parameters = model.num_parameters()
+    if quantize is not None:
+        model = in_eight_bits(model)
     given = {"dataset": dataset, "dataset_config": dataset_config, "max_words": max_words}
     given |= {"source_lang": source_lang, "target_lang": target_lang}
     chosen = chosen_data(folder, given)
@@ -150,6 +157,8 @@ def evaluate_checkpoint(
     predictions = [hypotheses[i] for i in range(len(sources))]
     nll, tokens = sum(part[2] for part in gathered), sum(part[3] for part in gathered)
 
+    noted = {"replace_unknown": replace_unknown or None, "quantize": quantize}
+    noted = {name: value for name, value in noted.items() if value is not None}
     bleu = corpus_bleu(predictions, references, language=target_lang, tokenize=tokenize)
     chrf = corpus_chrf(predictions, references)
     metrics = {
@@ -163,10 +172,8 @@ def evaluate_checkpoint(
             "licence": get_sample(dataset).licence if is_sample(dataset) else None,
         },
         "model_type": model.config.model_type,
-        "parameters": model.num_parameters(),
-        "decoding": decoding_settings(
-            model, {**generate_kwargs, **({"replace_unknown": True} if replace_unknown else {})}
-        ),
+        "parameters": parameters,
+        "decoding": decoding_settings(model, {**generate_kwargs, **noted}),
         "results": {
             "bleu": {"value": round(bleu.value, 2), "signature": bleu.signature, "note": bleu.note},
             "chrf": {"value": round(chrf.value, 2), "signature": chrf.signature},

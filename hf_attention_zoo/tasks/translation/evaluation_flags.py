@@ -30,6 +30,9 @@ def build_parser(program: str) -> FlagParser:
         action="store_true",
         help="put the aligned source word where the model writes an unknown one",
     )
+    parser.add_argument(
+        "--quantize", choices=("int8",), help="linear layers in eight bits, on the CPU; default: as they were saved"
+    )
     parser.add_argument("--tokenize", help="tokeniser of sacreBLEU; default: by target language")
     parser.add_argument("--translations", help="file for the translations, one a line")
     parser.flags_by_group({FIRST: FLAGS, "decoding": DECODING}, rest=COLUMNS)
