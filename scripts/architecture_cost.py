@@ -4,8 +4,8 @@
     python scripts/architecture_cost.py --names
 
 Counted in the files that git knows. A module is an architecture's own if only its folder, its row or other modules of
-its own lead to it. Shared files are those elsewhere that name it; what scripts write from the rows is counted apart, and so
-are claims of papers that are tried on it.
+its own lead to it. Shared files are those elsewhere that name it; what scripts write from the rows is counted apart,
+and so are claims of papers that are tried on it.
 """
 
 from __future__ import annotations
