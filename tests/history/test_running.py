@@ -239,3 +239,11 @@ def test_texts_are_filled_with_measured_numbers(plant, tmp_path: Path) -> None:
     found = running.run_claims([claim], tmp_path, "command")["A1"]
     assert found.filled(claim.seen) == f"first has {found.mean('first/score'):.1f}"
     assert found.filled(claim.seen, "ko").startswith("첫째는 ")
+
+
+@pytest.mark.slow  # minutes: two steps or so of everything
+def test_every_claim_runs_in_a_smoke_run(tmp_path: Path) -> None:
+    assert main(["reproduce", "--quick", "--all", "--processes", "2", "--output", str(tmp_path)]) == 0
+    for number in CLAIMS:
+        results = read_results(results_file(tmp_path, number, quick=True), load_claim(number))
+        assert results is not None and results.quick and results.seeds(), number
