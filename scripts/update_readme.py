@@ -8,8 +8,10 @@ With --check nothing is written; the exit status is 1 if a page is stale, and th
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import re
+import statistics
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -239,6 +241,30 @@ def bf16_table() -> str:
     return "\n".join(lines)
 
 
+def words_table() -> str:
+    """What scripts/benchmark_words.py measured, and seconds of fastText and its package beside each other."""
+    kept = json.loads((ROOT / "scripts" / "benchmarks" / "word2vec.json").read_text(encoding="utf-8"))
+    words = kept["words_per_second"]
+    lines = ["| training | here | the other program | |", "|---|---|---|---|"]
+    lines.append(
+        f"| skip-gram, beside gensim | {words['ours']:,} words/s | {words['gensim']:,} words/s | "
+        f"{kept['ratio']:.2f} of its rate, the middle one of {kept['rounds']} rounds |"
+    )
+    with (ROOT / "scripts" / "comparisons" / "classification.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["dataset"] == "doc_debian_section"]
+    seconds: dict[str, list[float]] = {}
+    for row in rows:
+        seconds.setdefault(row["system"], []).append(float(row["seconds"]))
+    paper = "the paper's settings"
+    for said, ours, theirs in (
+        (f"fastText, {paper}", f"fastText, {paper}", f"fastText's package, {paper}"),
+        ("fastText, settings of its own", "fastText", "fastText's package, chosen on validation"),
+    ):
+        here, there = (statistics.median(seconds[system]) for system in (ours, theirs))
+        lines.append(f"| {said}, beside its package | {here:.0f} s | {there:.0f} s | all passes |")
+    return "\n".join(lines)
+
+
 def pretraining_tables() -> str:
     """What scripts/compare_pretraining.py wrote of its rows."""
     return (ROOT / "scripts" / "comparisons" / "pretraining.md").read_text(encoding="utf-8").strip()
@@ -320,6 +346,7 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
         "length": length_table,
         "int8": int8_table,
         "bf16": bf16_table,
+        "words": words_table,
     },
 }
 
