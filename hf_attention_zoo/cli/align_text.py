@@ -116,6 +116,8 @@ def main(argv: Sequence[str]) -> int:
     from hf_attention_zoo.folders.saved_model import aligner_of, load_checkpoint, load_reader, saved_auto_class
 
     check_apart(options.output, options.text)
+    if not options.text.strip():
+        raise ValueError("TEXT is empty, so that there is nothing to look at; give a text")
     silence_libraries()
     auto_class = saved_auto_class(options.folder)
     tokens = aligner_of(options.folder) == TOKEN_ALIGNER

@@ -117,6 +117,8 @@ def read_rows(file: SplitFile, header: Sequence[str] | None = None) -> Iterator[
         raise ValueError(f"file {file} does not exist; check the path")
     kind = format_of(file)
     if kind is None:
+        if not file.stat().st_size:
+            raise ValueError(f"file {file} is empty; files that can be read: {FORMATS_SAID}")
         raise ValueError(f"file {file} is of no known format; files that can be read: {FORMATS_SAID}")
     try:
         if kind in ("csv", "tsv"):

@@ -63,6 +63,8 @@ def local_files(
     if path.is_file():
         refuse_arguments(name, "a single file", data_files=data_files)
         if format_of(path) is None:
+            if not path.stat().st_size:
+                raise ValueError(f"file {path} is empty; files that can be read: {FORMATS_SAID}")
             raise ValueError(f"file {path} is of no known format; files that can be read: {FORMATS_SAID}")
         return {"train": [path]}
     looks_like_path = name.startswith((".", "/", "~")) or name.count("/") > 1 or "\\" in name or format_of(path)

@@ -243,8 +243,8 @@ def _from_file(path: Path, known: Collection[str] | None, unpickle: bool) -> Vec
         return vectors_of_folder(path, lambda word: _keeps(word, known))
     if not path.is_file():
         raise ValueError(
-            f"no such file of word vectors: {path}; give a word2vec or GloVe file, the folder of a model that knows "
-            f"words, or a name ({', '.join(PACKAGED)})"
+            f"no such file of word vectors: {path} (looked from {Path.cwd()}); give a word2vec or GloVe file, the "
+            f"folder of a model that knows words, or a name ({', '.join(PACKAGED)})"
         )
     if path.name.lower().endswith(PICKLED):
         return _unpickled(path, known, unpickle)

@@ -326,3 +326,10 @@ def test_warnings_are_lines_without_control_characters(capsys: Captured) -> None
         assert exit_code(warn) == 0
     assert capsys.readouterr().err == "attention-zoo: row 1 of a\\x1b[31m.csv is empty\n"
     assert printable("가나 \u200d👩") == "가나 \u200d👩"
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_where_nothing_was_written_nothing_is_drawn(text: str, tmp_path: Path, capsys: Captured) -> None:
+    out = tmp_path / "a.png"
+    assert main(["align", str(CARDS / "rnnsearch-ko-en"), text, "--output", str(out)]) == 2
+    assert "TEXT is empty" in capsys.readouterr().err and not out.exists()

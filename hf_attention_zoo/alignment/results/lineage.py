@@ -127,7 +127,10 @@ def published_folders(text: str, root: str | PathLike[str] = "model_cards") -> l
         path.parent for path in sorted(Path(root).glob(f"*-{pair}/config.json")) if "emoji" not in path.parent.name
     ]
     if not found:
-        raise ValueError(f"there are no folders {root}/*-{pair} here; name the folders of translators")
+        raise ValueError(
+            f"there are no folders {root}/*-{pair} here; run it in the root of the repository, or name the folders of "
+            "translators"
+        )
     return found
 
 

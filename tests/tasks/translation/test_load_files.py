@@ -278,6 +278,7 @@ def test_a_limit_that_leaves_nothing_is_an_error(tmp_path):
             "not a whole gzip file",
         ),
         ("a.parquet", b"source,target\na,b\n", "not a whole Parquet file"),
+        ("a.txt", b"", r"a\.txt is empty; files that can be read: \.jsonl"),
         ("a.txt", b"a b\n", r"of no known format; files that can be read: \.jsonl"),
     ],
 )
