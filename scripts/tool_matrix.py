@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests"), str(ROOT / "tests" / "models")]  # tiny models and batches
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "models")]  # tiny models and batches
 
 from every_head import RegisteredHead  # noqa: E402
 from tool_programs import PROGRAMS, head_of  # noqa: E402

@@ -1,5 +1,6 @@
 """The page of every architecture under every tool: complete, without a silent difference, and as measured."""
 
+import importlib.machinery
 from collections.abc import Callable
 from types import ModuleType
 
@@ -34,3 +35,10 @@ def test_every_cell_is_what_the_page_says(load_script: Callable[[str], ModuleTyp
     script = load_script("tool_matrix")
     found, text = script.measured(), script.PAGE.read_text(encoding="utf-8")
     assert script.page(found) == text
+
+
+def test_loading_it_hides_no_installed_package(load_script: Callable[[str], ModuleType]) -> None:
+    """scripts/evaluate.py has the name of one."""
+    load_script("tool_matrix")
+    found = importlib.machinery.PathFinder.find_spec("evaluate")
+    assert found is not None and found.submodule_search_locations
