@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from hf_attention_zoo.history.claim import Budget, Claim, Difference, Measures, Text
-from hf_attention_zoo.history.grid_pictures import CELLS, KINDS, SIDE, captioner, picture_batches, pictures
 from hf_attention_zoo.history.kept_results import Results
 from hf_attention_zoo.history.pictures import draw_bars
+from hf_attention_zoo.history.planted_grids import CELLS, KINDS, SIDE, captioner, picture_batches, pictures
 from hf_attention_zoo.history.synthetic import FIRST, held_out_draws, training_draws
 from hf_attention_zoo.history.training import accuracy, decode, train
 

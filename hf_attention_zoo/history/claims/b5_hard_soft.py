@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from hf_attention_zoo import ShowAttendTellForConditionalGeneration
 from hf_attention_zoo.history.claim import Budget, Claim, Difference, Measures, Text
-from hf_attention_zoo.history.grid_pictures import CELLS, KINDS, SIDE, captioner, picture_batches, pictures
+from hf_attention_zoo.history.planted_grids import CELLS, KINDS, SIDE, captioner, picture_batches, pictures
 from hf_attention_zoo.history.kept_results import Results
 from hf_attention_zoo.history.pictures import draw_bars, draw_lines
 from hf_attention_zoo.history.planted_alignment import pointed
