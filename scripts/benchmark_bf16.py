@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from benchmark import batch_of, load_builders, machine, print_rows, variants_of
+from benchmark import batch_of, load_builders, machine, print_rows, rows_of, variants_of
 from benchmark_parts import processor_rounds
 from torch import nn
 
@@ -78,17 +78,10 @@ def measure(name: str, repeats: int, steps: int) -> list[Row]:
     data = batch_of(rows, LENGTH, VOCABULARY)
     seconds = processor_rounds({kind: step_of(model, data, kind) for kind in KINDS}, repeats)
     found = []
-    for kind in KINDS:
-        ratios = [one / other for one, other in zip(seconds[kind], seconds["float32"], strict=True)]
-        found.append(
-            {
-                "model": name,
-                "numbers": kind,
-                "median_ms": round(1e3 * statistics.median(seconds[kind]), 1),
-                "ratio": round(statistics.median(ratios), 3),
-                "loss": round(learnt(copy.deepcopy(model), min(rows, 16), steps, kind), 3) if steps else None,
-            }
-        )
+    for row in rows_of(seconds, "float32", {"model": name}):
+        kind = row.pop("candidate")
+        loss = round(learnt(copy.deepcopy(model), min(rows, 16), steps, kind), 3) if steps else None
+        found.append({**row, "numbers": kind, "loss": loss})
     return found
 
 

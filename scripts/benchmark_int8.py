@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import copy
 import json
-import statistics
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from benchmark import load_builders, machine, print_rows, variants_of
+from benchmark import load_builders, machine, print_rows, rows_of, variants_of
 from benchmark_parts import processor_rounds
 
 from hf_attention_zoo import load_data, translate
@@ -42,15 +41,11 @@ Row = dict[str, Any]
 Cases = dict[str, Callable[[], Any]]
 
 
-def rows_of(seconds: dict[str, list[float]], facts: Row) -> list[Row]:
-    """Median milliseconds, and the median ratio to float32 of the same program."""
-    rows = []
-    for name, times in seconds.items():
-        base = seconds[name.replace("int8", "float32")]
-        ratio = statistics.median(one / other for one, other in zip(times, base, strict=True))
-        rows.append({**facts, "candidate": name, "median_ms": round(1e3 * statistics.median(times), 1)})
-        rows[-1]["ratio"] = round(ratio, 3)
-    return rows
+def beside_float32(seconds: dict[str, list[float]], facts: Row) -> list[Row]:
+    """The rows of each program, with ratios to its own float32."""
+    bounds = [name for name in seconds if name.endswith("float32")]
+    programs = ({name: seconds[name] for name in (bound, bound.replace("float32", "int8"))} for bound in bounds)
+    return [row for bound, one in zip(bounds, programs, strict=True) for row in rows_of(one, bound, facts)]
 
 
 def ctranslate2_cases(folder: Path, texts: list[str], tokenizer: Any, written: Path) -> Cases:
@@ -102,7 +97,7 @@ def published(name: str, samples: int | None, repeats: int, only_speed: bool) ->
                 scores[kind] = round(corpus_bleu(run(), references, language="en").value, 2)
         for batch in BATCHES:
             seconds = processor_rounds(cases(sources[:batch], batch), repeats)
-            rows += rows_of(seconds, {"model": name, "sentences": batch})
+            rows += beside_float32(seconds, {"model": name, "sentences": batch})
     return [{**row, "bleu": scores.get(row["candidate"])} for row in rows]
 
 
@@ -120,7 +115,7 @@ def wide(name: str, repeats: int) -> list[Row]:
         options = {"num_beams": BEAMS, "max_new_tokens": WORDS, "attention_mask": torch.ones_like(ids)}
         cases = {kind: partial(one.generate, ids, **options) for kind, one in models.items()}
         seconds = processor_rounds(cases, repeats)
-        rows += rows_of(seconds, {"model": f"{name}, 512 wide, 8,000 words", "sentences": batch})
+        rows += beside_float32(seconds, {"model": f"{name}, 512 wide, 8,000 words", "sentences": batch})
     return [{**row, "bleu": None} for row in rows]
 
 

@@ -277,7 +277,7 @@ def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> d
         limits = {name: protocol[name] for name in ("max_sentences", "max_words") if name in protocol}
         tokenizer |= {**limits, "language": data["language"]}
     if settings["model"] == "fasttext":  # words and what is hashed
-        tokenizer = {name: value for name, value in tokenizer.items() if name != "kind"} | settings["tokenizer"]
+        tokenizer = {name: value for name, value in tokenizer.items() if name != "kind"}
     flags = {
         "recipe": f"{settings['recipe']}-pairs" if pairs else settings["recipe"],
         "dataset": run.path,

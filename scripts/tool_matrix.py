@@ -233,10 +233,10 @@ def cell(head: RegisteredHead, tool: str) -> str:
     """What a tool does to a model of this head."""
     first, second = first_and_second(head)
     model = head.model()
-    wanted = [run(model, first), run(model, second)]
+    wanted = [] if tool in PROGRAMS else [run(model, first), run(model, second)]
     try:
         if tool in PROGRAMS:
-            apart = PROGRAMS[tool](head, copy.deepcopy(model))
+            apart = PROGRAMS[tool](head, model)
             return "does not apply" if apart is None else "equal" if apart <= TOLERANCE else f"differs by {apart:.2g}"
         made = TOOLS[tool](head, copy.deepcopy(model))
         if isinstance(made, tuple):

@@ -8,7 +8,6 @@ With --check nothing is written; the exit status is 1 if a page is stale, and th
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import re
 import statistics
@@ -16,6 +15,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from comparison_rows import read_rows
 
 from hf_attention_zoo.registry import list_architectures
 
@@ -250,11 +251,10 @@ def words_table() -> str:
         f"| skip-gram, beside gensim | {words['ours']:,} words/s | {words['gensim']:,} words/s | "
         f"{kept['ratio']:.2f} of its rate, the middle one of {kept['rounds']} rounds |"
     )
-    with (ROOT / "scripts" / "comparisons" / "classification.csv").open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["dataset"] == "doc_debian_section"]
     seconds: dict[str, list[float]] = {}
-    for row in rows:
-        seconds.setdefault(row["system"], []).append(float(row["seconds"]))
+    for row in read_rows(ROOT / "scripts" / "comparisons" / "classification.csv"):
+        if row["dataset"] == "doc_debian_section":
+            seconds.setdefault(row["system"], []).append(float(row["seconds"]))
     paper = "the paper's settings"
     for said, ours, theirs in (
         (f"fastText, {paper}", f"fastText, {paper}", f"fastText's package, {paper}"),

@@ -17,14 +17,16 @@ from torch import Tensor
 from torch.nn import functional
 
 from hf_attention_zoo import NNLMConfig, NNLMForCausalLM
+from hf_attention_zoo.history.claim import Budget
 from hf_attention_zoo.history.synthetic import training_draws
-from hf_attention_zoo.history.training import train
+from hf_attention_zoo.history.training import train, watched
 from hf_attention_zoo.tasks.running_text.rows import read_documents
 
 VOCABULARY = 2000  # the unknown word and the end of a document among them
 UNKNOWN, END = 0, 1
 LEARNT, HELD_OUT = 150_000, 15_000  # words
 ROW, BATCH = 33, 32  # words of a row in training, rows
+QUICK = 0.05  # of the words, in a smoke run
 CONTEXT = 4  # words before the first that is scored in a row
 
 
@@ -47,12 +49,9 @@ def words_of(documents: Iterable[list[str]], most: int) -> list[str]:
     return words[:most]
 
 
-def drawn_words(seed: int, share: float = 1.0) -> Words:
-    """The text of a seed; its most frequent words are the vocabulary.
-
-    Args:
-        share: of the words, for a smoke run.
-    """
+def drawn_words(seed: int, budget: Budget) -> Words:
+    """The text of a seed, for a smoke run a small part of it; its most frequent words are the vocabulary."""
+    share = QUICK if budget.quick else 1.0
     documents = list(read_documents("lm_debian", split="train"))
     order = training_draws(seed).permutation(len(documents))
     learnt = words_of((documents[place] for place in order), int(share * LEARNT))
@@ -109,23 +108,14 @@ def learn(
     """Train, and keep the weights that validate best; returns the validation in nats before each `every` steps."""
     curve: list[float] = []
     best = copy.deepcopy(model.state_dict())
-    batches, taken = streamed(random, words.learnt), 0
 
     def validate() -> None:
         nonlocal best
         curve.append(-float(scored(model, words.validated).mean()))
         if curve[-1] == min(curve):
             best = copy.deepcopy(model.state_dict())
-        model.train()
 
-    def loss_of(learner: torch.nn.Module, batch: dict[str, Tensor]) -> Tensor:
-        nonlocal taken
-        if taken % every == 0:
-            validate()
-        taken += 1
-        return learner(**batch).loss
-
-    train(model, batches, steps, rate=rate, loss_of=loss_of)
+    train(model, streamed(random, words.learnt), steps, rate=rate, loss_of=watched(every, validate))
     validate()
     model.load_state_dict(best)
     return curve

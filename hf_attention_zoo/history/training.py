@@ -53,6 +53,25 @@ def train(
     return losses
 
 
+def watched(every: int, look: Callable[[], None]) -> Callable[[nn.Module, dict[str, Tensor]], Tensor]:
+    """The model's own loss, for `train`; before the first step and after each `every` ones `look` is called.
+
+    The model is in evaluation mode then.
+    """
+    steps = 0
+
+    def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+        nonlocal steps
+        if steps % every == 0:
+            model.eval()
+            look()
+            model.train()
+        steps += 1
+        return model(**batch).loss
+
+    return loss_of
+
+
 def parameters_of(model: nn.Module) -> int:
     """How many numbers a model learns."""
     return sum(weight.numel() for weight in model.parameters() if weight.requires_grad)

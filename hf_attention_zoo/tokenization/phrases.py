@@ -16,9 +16,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers
+from tokenizers import AddedToken, Regex, Tokenizer, normalizers
 
 from hf_attention_zoo.tokenization.training_texts import DISCOUNT
+from hf_attention_zoo.tokenization.word_level import give_words
 
 Pair = tuple[str, str]
 
@@ -105,6 +106,7 @@ def learn_phrases(
     discount: int,
     vocab_size: int,
     min_frequency: int,
+    special_tokens: Iterable[str],
 ) -> Tokenizer:
     """Give a word-level backend the most frequent words and phrases of texts, as it splits them.
 
@@ -112,7 +114,7 @@ def learn_phrases(
 
     Args:
         texts: read once for each threshold, and once more. Phrases do not reach over a punctuation mark.
-        vocab_size: rows with the backend's special tokens, which must be there.
+        vocab_size: rows, the special tokens among them.
     """
     backend.normalizer = normalizers.Sequence([backend.normalizer, normalizers.Replace(Regex(r"\s+"), " ")])
 
@@ -123,13 +125,9 @@ def learn_phrases(
     counts: Counter[str] = Counter()
     for sentence in joined_sentences(lambda: map(split, texts), thresholds, discount):
         counts.update(sentence)
-    special = [token.content for _, token in sorted(backend.get_added_tokens_decoder().items())]
+    special = list(special_tokens)
     often = [word for word, count in counts.items() if count >= min_frequency and word not in special]
     listed = sorted(often, key=lambda word: (-counts[word], word))[: vocab_size - len(special)]
-    words = [*special, *(word for word in listed if " " not in word)]
-    backend.model = models.WordLevel(
-        {word: number for number, word in enumerate(words)}, unk_token=backend.model.unk_token
-    )
-    backend.add_special_tokens(special)
+    give_words(backend, [word for word in listed if " " not in word], special)
     backend.add_tokens([AddedToken(word, single_word=True, normalized=True) for word in listed if " " in word])
     return backend

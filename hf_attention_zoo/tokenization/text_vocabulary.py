@@ -41,19 +41,12 @@ def train_text_words(
     )
     backend.decoder = decoders.WordPiece(prefix="\0", cleanup=False)  # words with a space between them
     tokens = TEXT_SPECIAL_TOKENS.values()
-    if phrase_thresholds:
-        from hf_attention_zoo.tokenization.phrases import learn_phrases
+    sizes: dict[str, Any] = {"vocab_size": vocab_size, "min_frequency": min_frequency, "special_tokens": tokens}
+    if not phrase_thresholds:
+        return learn_words(backend, texts, **sizes)
+    from hf_attention_zoo.tokenization.phrases import learn_phrases
 
-        backend.add_special_tokens([*tokens])
-        return learn_phrases(
-            backend,
-            texts,
-            thresholds=phrase_thresholds,
-            discount=phrase_discount,
-            vocab_size=vocab_size,
-            min_frequency=min_frequency,
-        )
-    return learn_words(backend, texts, vocab_size=vocab_size, min_frequency=min_frequency, special_tokens=tokens)
+    return learn_phrases(backend, texts, thresholds=phrase_thresholds, discount=phrase_discount, **sizes)
 
 
 def train_text_pieces(
@@ -118,5 +111,5 @@ def train_text_vocabulary(
         if kind != "word":
             raise ValueError(f"phrases are made of words, and kind={kind!r}; leave out phrase_thresholds or the kind")
         options |= {"phrase_thresholds": phrase_thresholds, "phrase_discount": phrase_discount}
-        return learners[kind](CheckedTexts(texts, said), vocab_size=vocab_size, lowercase=lowercase, **options)
-    return learners[kind](checked_texts(texts, said), vocab_size=vocab_size, lowercase=lowercase, **options)
+    read = CheckedTexts(texts, said) if phrase_thresholds else checked_texts(texts, said)
+    return learners[kind](read, vocab_size=vocab_size, lowercase=lowercase, **options)

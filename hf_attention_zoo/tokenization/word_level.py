@@ -39,11 +39,15 @@ def learn_words(
     backend.train_from_iterator(texts, trainer)
     learnt = backend.get_vocab()
     words = [word for word in sorted(learnt, key=learnt.__getitem__) if word not in special]
-    listed = [*special, *words][:vocab_size]
-    unknown = backend.model.unk_token
-    backend.model = models.WordLevel({word: number for number, word in enumerate(listed)}, unk_token=unknown)
-    backend.add_special_tokens(special)
+    give_words(backend, words[: vocab_size - len(special)], special)
     return backend
+
+
+def give_words(backend: Tokenizer, words: list[str], special: list[str]) -> None:
+    """Make a word-level backend's vocabulary that of the special tokens and, behind them, of these words."""
+    listed = {word: number for number, word in enumerate([*special, *words])}
+    backend.model = models.WordLevel(listed, unk_token=backend.model.unk_token)
+    backend.add_special_tokens(special)
 
 
 def train_word_level(

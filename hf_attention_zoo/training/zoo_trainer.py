@@ -14,6 +14,7 @@ What differs from the classes they extend:
 import contextlib
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import datasets
@@ -257,31 +258,34 @@ class ZooTrainer(ResumableTrainer):
             self._sentences = max(1, int(self.accelerator.gather(count).sum()))
         return batches, tokens
 
+    @cached_property
+    def _sparse_gradients(self) -> bool:
+        """Whether tables of the model get gradients of rows, of which torch has no norm."""
+        return has_sparse_gradients(needed(self.model, "model", "a Trainer has one"))
+
     def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
-        if grad_norm is None and has_sparse_gradients(model):  # torch has no norm of them
+        if grad_norm is None and self._sparse_gradients:
             grad_norm = clip_by_norm(model.parameters())
         return super()._get_grad_norm(model, grad_norm)
 
     def _clip_grad_norm(self, model: nn.Module) -> torch.Tensor:
-        if has_sparse_gradients(model):
-            self.accelerator.unscale_gradients()
-            return clip_by_norm(model.parameters(), self.args.max_grad_norm)
-        if not self.args.clip_norm_without_embeddings:
+        without_tables = self.args.clip_norm_without_embeddings
+        if not (without_tables or self._sparse_gradients):
             return super()._clip_grad_norm(model)
-        if self.is_fsdp_enabled or self.is_deepspeed_enabled:
+        if without_tables and (self.is_fsdp_enabled or self.is_deepspeed_enabled):
             raise ValueError(
                 "clip_norm_without_embeddings takes the norm of whole gradients, and FSDP and DeepSpeed cut them into "
                 "parts; leave it out, or train without them"
             )
         self.accelerator.unscale_gradients()
-        tables = {
-            id(table) for part in model.modules() if isinstance(part, nn.Embedding) for table in part.parameters()
+        left_out = {
+            id(table)
+            for part in model.modules()
+            if without_tables and isinstance(part, nn.Embedding)
+            for table in part.parameters()
         }
-        parameters = [parameter for parameter in model.parameters() if parameter.grad is not None]
-        others = (parameter.grad for parameter in parameters if id(parameter) not in tables)
-        norm = nn.utils.get_total_norm([gradient for gradient in others if gradient is not None])
-        nn.utils.clip_grads_with_norm_(parameters, self.args.max_grad_norm, norm)
-        return norm
+        counted = (parameter for parameter in model.parameters() if id(parameter) not in left_out)
+        return clip_by_norm(model.parameters(), self.args.max_grad_norm, counted)
 
 
 class ZooSeq2SeqTrainer(ZooTrainer, Seq2SeqTrainer):

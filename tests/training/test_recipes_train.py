@@ -104,16 +104,17 @@ def test_an_optimiser_that_needs_whole_gradients_is_refused(data: Any, tmp_path:
         assert run_training(parse_run([*flags, *advised]), quiet=True, say=lambda text: None).log_history
 
 
-def test_sparse_gradients_are_clipped_as_whole_ones() -> None:
+@pytest.mark.parametrize("without_table", [False, True])
+def test_sparse_gradients_are_clipped_as_whole_ones(without_table: bool) -> None:
     found = []
     for sparse in (False, True):
         torch.manual_seed(0)
         table, layer = torch.nn.Embedding(9, 3, sparse=sparse), torch.nn.Linear(3, 2)
         layer(table(torch.tensor([[1, 1, 4]]))).square().sum().backward()
         parameters = [*table.parameters(), *layer.parameters()]
-        norm = clip_by_norm(parameters, 0.5)
+        norm = clip_by_norm(parameters, 0.5, layer.parameters() if without_table else None)
         found.append([norm, *(parameter.grad.to_dense() for parameter in parameters)])
     for whole, rows in zip(*found, strict=True):
         torch.testing.assert_close(whole, rows)
-    norms = torch.stack([gradient.norm() for gradient in found[1][1:]])
+    norms = torch.stack([gradient.norm() for gradient in found[1][1 + without_table :]])
     torch.testing.assert_close(norms.norm(), torch.tensor(0.5), rtol=1e-4, atol=1e-4)

@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import torch
 from matplotlib.figure import Figure
-from torch import Tensor, nn
+from torch import nn
 
 from hf_attention_zoo import ShowAttendTellForConditionalGeneration
 from hf_attention_zoo.history.claim import Budget, Claim, Difference, Measures, Text
-from hf_attention_zoo.history.planted_grids import CELLS, KINDS, SIDE, captioner, picture_batches, pictures
 from hf_attention_zoo.history.kept_results import Results
 from hf_attention_zoo.history.pictures import draw_bars, draw_lines
 from hf_attention_zoo.history.planted_alignment import pointed
+from hf_attention_zoo.history.planted_grids import CELLS, KINDS, SIDE, captioner, picture_batches, pictures
 from hf_attention_zoo.history.synthetic import held_out_draws, training_draws
-from hf_attention_zoo.history.training import accuracy, decode, train
+from hf_attention_zoo.history.training import accuracy, decode, train, watched
 
 OBJECTS = 3
 STEPS, EVERY, BATCH, HELD_OUT = 1500, 100, 32, 400
-
-
-def watched(asked: dict[str, Tensor], curve: list[float]) -> Callable[[nn.Module, dict[str, Tensor]], Tensor]:
-    """The model's own loss, for `train`; every `EVERY` steps the loss on held-out pictures is written down, too."""
-    steps = 0
-
-    def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
-        nonlocal steps
-        if steps % EVERY == 0:
-            model.eval()
-            with torch.no_grad():
-                curve.append(model(**asked).loss.item())
-            model.train()
-        steps += 1
-        return model(**batch).loss
-
-    return loss_of
 
 
 def model_of(kind: str) -> ShowAttendTellForConditionalGeneration:
@@ -56,8 +38,13 @@ def trial(kind: str, seed: int, budget: Budget) -> Measures:
     model = model_of(kind)
     batch, cells = next(pictures(held_out_draws(seed), HELD_OUT, OBJECTS))
     curve: list[float] = []
+
+    @torch.no_grad()
+    def look() -> None:
+        curve.append(model(**batch).loss.item())
+
     batches = picture_batches(training_draws(seed), BATCH, OBJECTS)
-    train(model, batches, budget.steps(STEPS), rate=5e-3, loss_of=watched(batch, curve))
+    train(model, batches, budget.steps(STEPS), rate=5e-3, loss_of=watched(EVERY, look))
     with torch.no_grad():
         said = model(**batch, output_attentions=True)
     weights = said.cross_attentions[0][:, 0]  # (B, OBJECTS + 1, CELLS)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-import torch
 from matplotlib.figure import Figure
-from torch import nn
 
 from hf_attention_zoo import (
     BERT2018ForMaskedLM,
@@ -19,6 +17,7 @@ from hf_attention_zoo.history.kept_results import Results
 from hf_attention_zoo.history.pictures import draw_bars, draw_lines
 from hf_attention_zoo.history.synthetic import held_out_draws, training_draws
 from hf_attention_zoo.history.training import thinned, train
+from hf_attention_zoo.history.transfer import fine_tuned_accuracy, topic_and_tag_rows
 
 PRETRAINING, TUNING, BATCH, LABELLED, HELD_OUT = 800, 200, 64, 512, 500
 
@@ -43,27 +42,16 @@ def trial(left_to_right: bool, seed: int, budget: Budget) -> Measures:
     )
     losses = train(language, batches, budget.steps(PRETRAINING), warmup=50)
     before, after = sees(language, seed)
-    learnt, topics = planted.topical_texts(random, LABELLED)
-    asked, right_topics = planted.topical_texts(held_out_draws(seed), HELD_OUT)
-    body = {name: weight for name, weight in language.state_dict().items() if name.startswith("model.")}
-
-    heads: dict[str, nn.Module] = {
+    rows = topic_and_tag_rows(random, seed, LABELLED, HELD_OUT)
+    measures: Measures = {"both_sides": float(before and after), "only_before": float(before and not after)}
+    measures["losses"] = thinned(losses)
+    heads = {
         "topics": BERT2018ForSequenceClassification(planted.small_bert(left_to_right, planted.TOPICS)),
         "tags": BERT2018ForTokenClassification(planted.small_bert(left_to_right)),
     }
-    labels = {"topics": torch.from_numpy(topics), "tags": planted.next_is_high(learnt)}
-    answers = {"topics": torch.from_numpy(right_topics), "tags": planted.next_is_high(asked)}
-    measures: Measures = {"both_sides": float(before and after), "only_before": float(before and not after)}
-    measures["losses"] = thinned(losses)
     for name, model in heads.items():
-        missing = model.load_state_dict(body, strict=False).missing_keys
-        assert all(not key.startswith("model.") or "pool" in key for key in missing), missing
-        rows = planted.drawn_batches(random, BATCH, input_ids=planted.read_by_bert(learnt), labels=labels[name])
-        train(model, rows, budget.steps(TUNING), warmup=20)
-        with torch.no_grad():
-            said = model(input_ids=planted.read_by_bert(asked)).logits.argmax(-1)
-        counted = answers[name] >= 0
-        measures[name] = (said == answers[name])[counted].float().mean().item()
+        learnt, asked = rows[name]
+        measures[name] = fine_tuned_accuracy(model, language, learnt, asked, random, budget.steps(TUNING), BATCH)
     return measures
 
 

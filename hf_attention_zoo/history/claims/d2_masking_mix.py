@@ -16,6 +16,7 @@ from hf_attention_zoo.history.kept_results import Results
 from hf_attention_zoo.history.pictures import draw_bars
 from hf_attention_zoo.history.synthetic import held_out_draws, training_draws
 from hf_attention_zoo.history.training import train
+from hf_attention_zoo.history.transfer import fine_tuned_accuracy
 
 PRETRAINING, TUNING, BATCH, LABELLED, HELD_OUT = 800, 200, 64, 512, 500
 
@@ -38,12 +39,14 @@ def trial(masked: float, other: float, seed: int, budget: Budget) -> Measures:
     layer = nn.Linear(64, 2)
     batches = planted.drawn_batches(random, BATCH, states=frozen["learnt"], labels=rows["labels"])
     train(layer, batches, budget.steps(TUNING), rate=1e-2, loss_of=layer_loss)
-    tagger = BERT2018ForTokenClassification(planted.small_bert())
-    tagger.load_state_dict(language.state_dict(), strict=False)
-    train(tagger, planted.drawn_batches(random, BATCH, **rows), budget.steps(TUNING), warmup=20)
     with torch.no_grad():
-        said = {"frozen": layer(frozen["asked"]), "tuned": tagger(input_ids=ids).logits}
-    return {name: (one.argmax(-1) == answers)[answers >= 0].float().mean().item() for name, one in said.items()}
+        right = layer(frozen["asked"]).argmax(-1) == answers
+    tagger = BERT2018ForTokenClassification(planted.small_bert())
+    scored = {"input_ids": ids, "labels": answers}
+    return {
+        "frozen": right[answers >= 0].float().mean().item(),
+        "tuned": fine_tuned_accuracy(tagger, language, rows, scored, random, budget.steps(TUNING), BATCH),
+    }
 
 
 def layer_loss(layer: nn.Module, batch: dict[str, Tensor]) -> Tensor:

@@ -17,12 +17,11 @@ from hf_attention_zoo.metrics.mixed_probabilities import fitted_weight, mixed
 from hf_attention_zoo.metrics.ngram_perplexity import NGramModel
 
 STEPS, EVERY, RATE = 900, 150, 3e-3
-QUICK = 0.05  # of the text, in a smoke run
 
 
 def trial(order: int, seed: int, budget: Budget) -> Measures:
     """A network and an n-gram model of the same order on the same words, alone and mixed."""
-    words = text.drawn_words(seed, QUICK if budget.quick else 1.0)
+    words = text.drawn_words(seed, budget)
     model = text.neural_model(order, direct=False)
     curve = text.learn(model, words, held_out_draws(seed), budget.steps(STEPS), EVERY, RATE)
     counted = NGramModel([words.learnt], text.VOCABULARY, order)

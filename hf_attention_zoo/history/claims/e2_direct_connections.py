@@ -14,12 +14,11 @@ from hf_attention_zoo.history.synthetic import held_out_draws
 from hf_attention_zoo.history.training import parameters_of
 
 STEPS, EVERY, RATE = 1200, 100, 3e-3
-QUICK = 0.05  # of the text, in a smoke run
 
 
 def trial(direct: bool, seed: int, budget: Budget) -> Measures:
     """Learn until it no longer validates better, and see after how many steps that was."""
-    words = text.drawn_words(seed, QUICK if budget.quick else 1.0)
+    words = text.drawn_words(seed, budget)
     model = text.neural_model(5, direct)
     curve = text.learn(model, words, held_out_draws(seed), budget.steps(STEPS), EVERY, RATE)
     return {

@@ -15,7 +15,7 @@ from hf_attention_zoo.history.claim import Alike, Budget, Claim, Difference, Mea
 from hf_attention_zoo.history.kept_results import Results
 from hf_attention_zoo.history.pictures import draw_lines
 from hf_attention_zoo.history.synthetic import training_draws
-from hf_attention_zoo.history.training import parameters_of, train
+from hf_attention_zoo.history.training import parameters_of, train, watched
 from hf_attention_zoo.losses.token_loss import IGNORED
 from hf_attention_zoo.tasks.running_text.word_windows import keep_probabilities
 
@@ -99,11 +99,11 @@ def trial(output: str, threshold: float, seed: int, budget: Budget) -> Measures:
     curve: list[float] = []
     words: list[int] = []
 
+    own_loss = watched(EVERY, lambda: curve.append(sum(recovered(vectors)) / WORDS))
+
     def loss_of(learner: nn.Module, batch: dict[str, Tensor]) -> Tensor:
-        if len(words) % EVERY == 0:
-            curve.append(sum(recovered(vectors)) / WORDS)
         words.append(int((batch["input_ids"] != PAD).sum()))
-        return learner(**batch).loss
+        return own_loss(learner, batch)
 
     random = training_draws(seed)
     train(
