@@ -10,6 +10,7 @@ import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from pages import DOCS, FRONT, PAGES, ROOT, blocks, commands, load_file, page_name
@@ -21,8 +22,8 @@ from hf_attention_zoo.cli import quickstart
 GUIDES = [path for path in DOCS if path.parent.name == "howto"]
 
 
-def test_generated_parts_are_fresh() -> None:
-    update = load_file(ROOT / "scripts" / "update_readme.py")
+def test_generated_parts_are_fresh(load_script: Callable[[str], ModuleType]) -> None:
+    update = load_script("update_readme")
     for page in update.GENERATED:
         text = (ROOT / page).read_text(encoding="utf-8")
         assert update.renew(page, text) == text, f"{page} is stale: run python scripts/update_readme.py"
