@@ -1,9 +1,10 @@
 """Make a folder of model_cards/ from a finished training: half precision, scored on test, drawn, described.
 
-    python scripts/make_checkpoint.py RUN model_cards/NAME --example "a held-out text"
+    python scripts/make_checkpoint.py RUN model_cards/NAME [--example "a text"]
 
 The weights are stored in float16 (the config says float32, so that they are widened at loading and run on any
-processor), then the stored model, not the one in memory, is scored on the test split and draws its alignment.
+processor), then the stored model, not the one in memory, is scored on the test split and draws its alignment. The
+example is a row of the validation split that the model gets right; --example names one where answers are neither.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.data.text_encoding import joined
 from hf_attention_zoo.folders.saved_model import load_checkpoint, load_reader, saved_auto_class
 from hf_attention_zoo.hub.cards import SENTENCES_FILE, SPACE_FILE, WORDS_FILE, write_card
+from hf_attention_zoo.hub.checkpoint_facts import Checkpoint
+from hf_attention_zoo.hub.judged_examples import choose_examples
 from hf_attention_zoo.tasks.labels.rows import load_labelled
 from hf_attention_zoo.tasks.running_text.rows import DocumentSource
 from hf_attention_zoo.tasks.table import task_for
@@ -48,9 +51,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", type=Path, help="output folder of attention-zoo train")
     parser.add_argument("out", type=Path, help="the checkpoint's folder, e.g. model_cards/rnnsearch-de-en")
-    parser.add_argument("--example", required=True, help="a held-out text (or the path of a picture) for the card")
+    parser.add_argument("--example", help="a text for the card of a model whose answers are neither right nor wrong")
     parser.add_argument("--example_pair", help="the second text of the example, for models that read pairs")
-    parser.add_argument("--example_answer", help="what the data give as its label, caption or translation")
     parser.add_argument("--dataset", help="score on this in place of the training's data set")
     parser.add_argument("--summary", help="one sentence for the head of the card")
     parser.add_argument("--mix_with", help="an n-gram model that a language model is mixed with, too")
@@ -58,6 +60,7 @@ def main() -> None:
         "--words", nargs="+", help="of vectors of words: draw these, with the nearest of the first ones"
     )
     parser.add_argument("--group_column", help="of captions: score the rows of each value of this column apart")
+    parser.add_argument("--seen", action="store_true", help="of translators: score the training split apart, too")
     for name in ("data_licence", "data_source", "limits"):
         parser.add_argument(f"--{name}", help="what the card says, for data that are no embedded sample")
     options = parser.parse_args()
@@ -69,32 +72,30 @@ def main() -> None:
         raise SystemExit(f"model.safetensors has {size:.1f} MB, the limit is {LIMIT_MB:.0f} MB; train a smaller model")
     shutil.copyfile(options.run / "training.json", options.out / "training.json")
     kind = task_for(options.out)
-    named = ("dataset", "mix_with", "group_column")
+    named = ("dataset", "mix_with", "group_column", "seen")
     chosen = {name: getattr(options, name) for name in named if getattr(options, name)}
     metrics = kind.evaluate(options.out, **chosen, split="test", command=evaluation_command(options.out, chosen))
     print(kind.summary(metrics))
 
-    model, _ = load_checkpoint(options.out, device="cpu")
-    reader = load_reader(options.out)
-    if hasattr(reader, "image_processor"):
-        picture = options.out / f"example{Path(options.example).suffix}"
-        shutil.copyfile(options.example, picture)
-        options.example = picture.as_posix()
+    choose_examples(options.out, dataset=options.dataset)
+    facts: dict[str, Any] = {"licence": "apache-2.0"}
+    if options.example:
+        facts["example"] = options.example
+    (options.out / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+    example = Checkpoint(options.out).example
     nearest: list[str] = []
     if options.words:
         space = WordSpace.of(options.out)
         space.plane(options.words).plot(options.out / SPACE_FILE)
         for word in options.words[:SHOWN]:
             nearest.append(f"{word}: {', '.join(map(str, space.nearest(word, SHOWN)))}")
+    elif example is None:
+        raise SystemExit("no held-out row is right; name an --example for the picture and the card")
     else:
-        draw(options.out, model, reader, options.example, options.example_pair, metrics["dataset"])
-    example = (
-        f"{options.out.name}/{Path(options.example).name}" if hasattr(reader, "image_processor") else options.example
-    )
-    facts = {"example": example, "licence": "apache-2.0"}
+        draw(options.out, example, metrics["dataset"])
     if nearest:
         facts |= {"nearest": nearest, "task": "feature-extraction"}
-    given = ("data_licence", "data_source", "limits", "example_pair", "example_answer", "summary")
+    given = ("data_licence", "data_source", "limits", "example_pair", "summary")
     facts |= {name: getattr(options, name) for name in given if getattr(options, name)}
     if is_sample(metrics["dataset"]["name"]):
         sample = get_sample(metrics["dataset"]["name"])
@@ -103,16 +104,21 @@ def main() -> None:
     print(f"{write_card(options.out, run=True)}, {size:.1f} MB of weights")
 
 
-def draw(out: Path, model: Any, reader: Any, example: str, pair: str | None, dataset: dict[str, Any]) -> None:
+def draw(out: Path, example: tuple[str, str | None, str | None], dataset: dict[str, Any]) -> None:
     """The picture of a card: where the model looks in the example, or the vectors of one that does not look.
 
     Args:
+        example: as `Checkpoint.example`.
         dataset: what metrics.json says of it.
     """
+    model, _ = load_checkpoint(out, device="cpu")
+    reader, (text, pair, _) = load_reader(out), example
+    if hasattr(reader, "image_processor"):  # the path of a picture, seen from where the folder lies
+        text = str(out.resolve().parent / text)
     if model.config.model_type in {row.model_type for row in hf_attention_zoo.list_architectures() if row.aligner}:
-        text = {"text": example, "text_pair": pair} if pair else example
+        given = {"text": text, "text_pair": pair} if pair else text
         beams = {"num_beams": model.generation_config.num_beams or 1} if model.config.is_encoder_decoder else {}
-        (alignment,) = hf_attention_zoo.align(model, reader, [text], **beams)
+        (alignment,) = hf_attention_zoo.align(model, reader, [given], **beams)
         alignment.plot(out / "alignment.png")
     elif hasattr(model, "sentence_vectors"):
         project_sentences(model, reader, drawn_sentences(dataset, saved_auto_class(out))).plot(out / SENTENCES_FILE)
@@ -121,9 +127,10 @@ def draw(out: Path, model: Any, reader: Any, example: str, pair: str | None, dat
         hf_attention_zoo.cluster_words(model, reader, texts).plot(out / WORDS_FILE)
 
 
-def evaluation_command(out: Path, chosen: dict[str, str]) -> str:
-    """The command that scores the folder in the same way, to be recorded with the numbers."""
-    flags = [word for name, value in chosen.items() for word in (f"--{name}", value)]
+def evaluation_command(out: Path, chosen: dict[str, Any]) -> str:
+    """The command that scores the folder in the same way, to be recorded with the numbers; a switch has no value."""
+    given = ((f"--{name}",) if value is True else (f"--{name}", value) for name, value in chosen.items())
+    flags = [word for words in given for word in words]
     return shlex.join(["attention-zoo", "evaluate", out.as_posix(), *flags, "--split", "test"])
 
 

@@ -44,12 +44,16 @@ class TaskCard:
         wording: the Hub's tag -> words; general words for a tag that has none.
         metrics: entry of `metrics.json` -> how it is shown, in the order of the table.
         baselines: entry of `baselines` in `metrics.json` -> what it is called.
+        example_words: the fewest and the most words of an example that is drawn from held-out rows.
+        right: what makes an answer right, in words.
         sections: metrics -> Markdown behind the table of results; nothing where the metrics have nothing to show.
     """
 
     wording: Mapping[str, Wording] = field(default_factory=dict)
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     baselines: Mapping[str, str] = field(default_factory=dict)
+    example_words: tuple[int, int] = (4, 16)
+    right: str = "the answer is what the data say"
     sections: tuple[Callable[[Mapping[str, Any], TaskCard], str], ...] = ()
 
     def words_for(self, tag: str) -> Wording:

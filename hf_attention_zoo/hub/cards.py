@@ -1,10 +1,9 @@
 """The model card of a checkpoint folder, generated from what the folder itself records.
 
 Read are `config.json`, the weight file's header, `metrics.json` (written by the evaluation), `training.json` (written
-by the training), `example.json` (what the example printed), `facts.json` (by hand: what no program can know) and the
-architecture's registry row. A section
-whose facts are missing is left out; nothing is filled in. Numbers of the paper stand apart from the checkpoint's and
-say so.
+by the training), `judged.json` (held-out rows that the model gets right and wrong), `example.json` (what the example
+printed), `facts.json` (by hand: what no program can know) and the architecture's registry row. A section whose facts
+are missing is left out; nothing is filled in. Numbers of the paper stand apart from the checkpoint's and say so.
 
 `facts.json`, every key optional:
 
@@ -19,7 +18,7 @@ say so.
                    one; an empty list where that only looks like an id
     base_model     the model that this one was fine-tuned from, a Hub id or the name of a folder beside this one;
                    default: what the training went on from (--model)
-    example        an input text for the usage lines
+    example        an input text for the usage lines, where no held-out row is right (`judged.json`)
     example_pair   the second text of the example, for models that read pairs
     example_answer what the data give as the example's label, caption or translation; stands under the picture of it
     intended_use   a text or a list of texts
@@ -54,6 +53,7 @@ from hf_attention_zoo.folders.written_files import note_files
 from hf_attention_zoo.hub.card_example import EXAMPLE_FILE, recorded_example, run_example, widget_output
 from hf_attention_zoo.hub.card_results import limits, results
 from hf_attention_zoo.hub.checkpoint_facts import Checkpoint, dataset_name
+from hf_attention_zoo.hub.judged_examples import JUDGED_FILE, right_and_wrong
 from hf_attention_zoo.hub.language_codes import language_name
 from hf_attention_zoo.whole_files import whole_file
 
@@ -88,6 +88,8 @@ def build_card(folder: str | os.PathLike[str], *, name: str | None = None) -> st
     checkpoint = Checkpoint(require_folder(folder), name)
     with records_as_written(checkpoint.folder / "training.json"):
         trained = training(checkpoint)
+    with records_as_written(checkpoint.folder / JUDGED_FILE):
+        judged = right_and_wrong(checkpoint.judged, checkpoint.card.right)
     with records_as_written(checkpoint.folder / "metrics.json"):
         parts = [
             f"# {checkpoint.title}",
@@ -96,6 +98,7 @@ def build_card(folder: str | os.PathLike[str], *, name: str | None = None) -> st
             results(checkpoint),
             *(section(checkpoint.metrics, checkpoint.card) for section in checkpoint.card.sections),
             picture(checkpoint),
+            judged,
             trained,
             paper(checkpoint),
             listed("Intended use", checkpoint.facts.get("intended_use")),
@@ -225,10 +228,9 @@ def usage(checkpoint: Checkpoint) -> str:
 
 def example_input(checkpoint: Checkpoint) -> str | None:
     """The example as Python: a text, or both texts of a pair; None if there is none."""
-    example = checkpoint.facts.get("example") or EXAMPLES.get(checkpoint.direction[0] or "")
+    example, pair, _ = checkpoint.example or (EXAMPLES.get(checkpoint.direction[0] or ""), None, None)
     if not example:
         return None
-    pair = checkpoint.facts.get("example_pair")
     return f'{{"text": {quoted(example)}, "text_pair": {quoted(pair)}}}' if pair else quoted(example)
 
 
@@ -248,12 +250,12 @@ def example_code(checkpoint: Checkpoint, name: str) -> str:
 
 def widget(checkpoint: Checkpoint) -> list[dict[str, Any]] | None:
     """The example for the Hub's widget, with its answer where the widget can show it; pictures have addresses only."""
-    example = checkpoint.facts.get("example")
-    if not example or checkpoint.wording.reader == "AutoProcessor":
+    if checkpoint.example is None or checkpoint.wording.reader == "AutoProcessor":
         return None
+    example, pair, _ = checkpoint.example
     entry: dict[str, Any] = {"text": one_line(example)}
-    if checkpoint.facts.get("example_pair"):
-        entry["text_pair"] = one_line(checkpoint.facts["example_pair"])
+    if pair:
+        entry["text_pair"] = one_line(pair)
     printed = recorded_example(checkpoint.folder, example_code(checkpoint, checkpoint.folder.resolve().name))
     output = widget_output(printed)
     return [{**entry, "output": output} if output else entry]
@@ -268,7 +270,7 @@ def picture(checkpoint: Checkpoint) -> str:
     """The picture that the folder holds: where the model attended, or what it makes of sentences or words if not."""
     if (checkpoint.folder / "alignment.png").is_file():
         title, shown = checkpoint.wording.picture
-        answer = checkpoint.facts.get("example_answer")
+        answer = checkpoint.example[2] if checkpoint.example else None
         given = f"The data say: {one_line(answer)}." if answer else ""
         parts = ["## What it attends to", f"![{title}](alignment.png)", f"{shown} {given}".strip()]
         return "\n\n".join(part for part in parts if part)

@@ -16,6 +16,7 @@ from hf_attention_zoo.folders.checkpoint_folder import required_json
 from hf_attention_zoo.folders.privacy import public_facts
 from hf_attention_zoo.folders.task_card import TaskCard, Wording
 from hf_attention_zoo.folders.wholeness import check_whole
+from hf_attention_zoo.hub.judged_examples import JUDGED_FILE, PICTURES
 from hf_attention_zoo.hub.language_codes import check_language_code, language_name
 from hf_attention_zoo.registry import get_architecture
 from hf_attention_zoo.tasks.table import TASKS, task_with
@@ -75,6 +76,7 @@ class Checkpoint:
         self.training = public_facts(self.optional("training.json"))
         self.tokenizer = self.optional("tokenizer_config.json")
         self.facts = checked_facts(self.optional("facts.json"), folder / "facts.json")
+        self.judged = self.optional(JUDGED_FILE)
         if (folder / "metrics.json").is_file():
             checked_results(self.metrics, self.card.metrics, folder / "metrics.json")
 
@@ -82,6 +84,20 @@ class Checkpoint:
         """A JSON file of the folder, empty when it is not there."""
         path = self.folder / file
         return required_json(path) if path.is_file() else {}
+
+    @cached_property
+    def example(self) -> tuple[str, str | None, str | None] | None:
+        """An input for the usage lines, its second text, and what the data say of it; None if there is none.
+
+        It is the row of held-out ones that the model gets right, and without any the one that the facts name.
+        """
+        right = self.judged.get("right")
+        if right is not None:
+            given = right["given"]
+            seen = f"{self.folder.resolve().name}/{given}" if given in PICTURES else given
+            return seen, right.get("pair"), right["expected"]
+        stated = self.facts.get("example")
+        return (stated, self.facts.get("example_pair"), self.facts.get("example_answer")) if stated else None
 
     @cached_property
     def auto_class(self) -> str:

@@ -5,6 +5,7 @@ without its signature cannot be compared with anything, so the two always travel
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -108,6 +109,21 @@ def corpus_chrf(predictions: Sequence[str], references: Sequence[str], *, word_o
     predictions, references = _checked(predictions, references)
     metric = CHRF(word_order=word_order)
     return CorpusScore(metric.corpus_score(predictions, [references]).score, str(metric.get_signature()))
+
+
+def exact_matches(predictions: Sequence[str], references: Sequence[str]) -> float:
+    """Share of the translations, in percent, that are their reference but for form of letters and spacing.
+
+    Raises ValueError as `corpus_bleu`.
+    """
+    predictions, references = _checked(predictions, references)
+    return 100 * sum(map(is_exact, predictions, references)) / len(references)
+
+
+def is_exact(prediction: str, reference: str) -> bool:
+    """Whether a translation is its reference, whatever the form of letters (NFC) and the spacing."""
+    plain, wanted = (" ".join(unicodedata.normalize("NFC", text).split()) for text in (prediction, reference))
+    return plain == wanted
 
 
 def copy_baseline(

@@ -16,6 +16,7 @@ from hf_attention_zoo.near_names import did_you_mean
 from hf_attention_zoo.registry import Architecture, load_object
 
 if TYPE_CHECKING:
+    from hf_attention_zoo.evaluation.judged_rows import HeldOut
     from hf_attention_zoo.flags import FlagParser
     from hf_attention_zoo.folders.task_card import TaskCard
     from hf_attention_zoo.training.task_contract import TrainingTask
@@ -32,6 +33,7 @@ class Task:
         training: class in `training.py`; None where `attention-zoo train` does not train it.
         evaluation: function in `evaluation.py`, folder and keywords -> metrics.
         pipelines: whether there is a `pipeline.py`, which registers its pipelines when it is imported.
+        judged: whether answers are right or wrong, and a `held_out.py` tells which, for the examples of cards.
     """
 
     folder: str
@@ -40,6 +42,7 @@ class Task:
     training: str | None = None
     evaluation: str = ""
     pipelines: bool = False
+    judged: bool = False
 
     def load(self, module: str, name: str) -> Any:
         """Something of one of the task's modules."""
@@ -48,6 +51,12 @@ class Task:
     def evaluate(self, folder: str | Path, **settings: Any) -> dict[str, Any]:
         """Score a saved model; returns the metrics, which are written to metrics.json."""
         return self.load("evaluation", self.evaluation)(folder, **settings)
+
+    def held_out(self, folder: str | Path, *, split: str, dataset: str | None = None) -> HeldOut | None:
+        """The rows of a split that the examples of a card are drawn from; None where no answer is right or wrong."""
+        if not self.judged:
+            return None
+        return self.load("held_out", "held_out_rows")(folder, split=split, dataset=dataset)
 
     def summary(self, metrics: dict[str, Any]) -> str:
         """The metrics as a person reads them."""
@@ -84,6 +93,7 @@ TASKS: tuple[Task, ...] = (
         training="TranslationTask",
         evaluation="evaluate_checkpoint",
         pipelines=True,
+        judged=True,
     ),
     Task(
         "labels",
@@ -92,6 +102,7 @@ TASKS: tuple[Task, ...] = (
         training="LabelTask",
         evaluation="evaluate_classifier",
         pipelines=True,
+        judged=True,
     ),
     Task(
         "tags",
@@ -99,6 +110,7 @@ TASKS: tuple[Task, ...] = (
         {"AutoModelForTokenClassification": "token-classification"},
         training="TagTask",
         evaluation="evaluate_tagger",
+        judged=True,
     ),
     Task(
         "questions",
@@ -122,6 +134,7 @@ TASKS: tuple[Task, ...] = (
         training="CaptionTask",
         evaluation="evaluate_captioner",
         pipelines=True,
+        judged=True,
     ),
     Task(
         "running_text",

@@ -23,4 +23,7 @@ def test_the_recorded_command_has_every_choice_of_the_evaluation(load_script: Ca
         "test",
     )
     assert {name: options[name] for name in chosen} == chosen
+    assert make_checkpoint.evaluation_command(Path("a"), {"seen": True}).split() == [
+        *("attention-zoo", "evaluate", "a", "--seen", "--split", "test")
+    ]
     assert make_checkpoint.evaluation_command(Path("a"), {}) == "attention-zoo evaluate a --split test"

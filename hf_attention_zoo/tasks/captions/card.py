@@ -1,26 +1,8 @@
 """Cards of captioners."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from hf_attention_zoo.folders.card_text import Metric, measured, table
+from hf_attention_zoo.evaluation.group_table import results_by_group
+from hf_attention_zoo.folders.card_text import Metric
 from hf_attention_zoo.folders.task_card import TaskCard, Wording
-
-
-def results_by_group(metrics: Mapping[str, Any], card: TaskCard) -> str:
-    """Scores of parts of the split that are told apart, with those of the baselines."""
-    rows: list[list[str]] = []
-    shown: list[str] = []
-    for group in metrics.get("groups") or []:
-        shown = shown or [key for key in card.metrics if measured(group.get(key))[0] is not None]
-        for said, scores in (("this checkpoint", group), *(group.get("baselines") or {}).items()):
-            cells = (card.metrics[key].shown(measured(scores.get(key))[0]) for key in shown)
-            rows.append([str(group["group"]), f"{group['rows']:,}", card.baselines.get(said, said), *cells])
-    if not rows:
-        return ""
-    head = ["group", "rows", "", *(card.metrics[key].name for key in shown)]
-    return "## Group by group\n\n" + table(head, rows)
-
 
 CARD = TaskCard(
     wording={
@@ -50,5 +32,7 @@ CARD = TaskCard(
         "most_frequent": "the most frequent caption",
         "nearest": "the caption of the training picture whose features are nearest",
     },
+    example_words=(3, 16),
+    right="the caption is that of the data, whatever its case",
     sections=(results_by_group,),
 )

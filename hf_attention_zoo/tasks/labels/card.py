@@ -30,5 +30,7 @@ CARD = TaskCard(
         "tfidf": "tf-idf weights and a linear model",
         "tfidf_cosine": "the cosine of tf-idf weights and a threshold",
     },
+    example_words=(16, 60),
+    right="the likeliest class is that of the data",
     sections=(class_section("Class by class"),),
 )

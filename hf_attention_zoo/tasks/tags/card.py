@@ -22,6 +22,8 @@ CARD = TaskCard(
         "majority": "the most frequent tag",
         "most_frequent_tag": "each word's most frequent tag",
     },
+    example_words=(6, 20),
+    right="every tag of the sentence is that of the data; of the others the wrong tags are shown",
     sections=(
         class_section("Kinds of names", "names", "in the text", "entities"),
         class_section("Tag by tag", "tag", "words"),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hf_attention_zoo.evaluation.group_table import results_by_group
 from hf_attention_zoo.folders.card_text import Metric, number, table
 from hf_attention_zoo.folders.task_card import TaskCard, Wording
 
@@ -37,8 +38,13 @@ CARD = TaskCard(
     metrics={
         "bleu": Metric("sacrebleu", "BLEU"),
         "chrf": Metric("chrf", "chrF"),
+        "exact_match": Metric("exact_match", "exact matches in %"),
         "perplexity_per_token": Metric("perplexity", "perplexity per token"),
     },
     baselines={"copy": "the source copied unchanged"},
-    sections=(results_by_length,),
+    right=(
+        "the translation is the reference to the letter, wrong that its chrF is below 50; what lies between is passed "
+        "over"
+    ),
+    sections=(results_by_group, results_by_length),
 )

@@ -24,10 +24,17 @@ from hf_attention_zoo.folders.eight_bits import check_quantization, in_eight_bit
 from hf_attention_zoo.folders.run_facts import describe_hardware, versions
 from hf_attention_zoo.folders.saved_model import load_checkpoint, process_state
 from hf_attention_zoo.metrics.likelihood import sentence_nll
-from hf_attention_zoo.metrics.scoring import bleu_by_source_length, copy_baseline, corpus_bleu, corpus_chrf
+from hf_attention_zoo.metrics.scoring import (
+    bleu_by_source_length,
+    copy_baseline,
+    corpus_bleu,
+    corpus_chrf,
+    exact_matches,
+)
 from hf_attention_zoo.seq2seq.translating import translate
 from hf_attention_zoo.tasks.translation.evaluation_flags import build_parser
 from hf_attention_zoo.tasks.translation.rows import load_data
+from hf_attention_zoo.tasks.translation.seen_rows import seen_and_unseen
 from hf_attention_zoo.training.dotted_flags import split_dotted
 from hf_attention_zoo.training.scored_data import chosen_data
 
@@ -76,6 +83,15 @@ def decoding_settings(model: Any, given: dict[str, Any]) -> dict[str, Any]:
     return {"num_beams": 1, **shown, **{name: value for name, value in given.items() if name not in shown}}
 
 
+def translate_shares(model: Any, tokenizer: Any, sources: Sequence[str], **settings: Any) -> list[str]:
+    """`translate`, each sentence by exactly one of the processes."""
+    state = process_state()
+    mine = range(state.process_index, len(sources), state.num_processes)
+    parts = gather_object([(list(mine), translate(model, tokenizer, [sources[i] for i in mine], **settings))])
+    found = {i: text for rows, texts in parts for i, text in zip(rows, texts, strict=True)}
+    return [found[i] for i in range(len(sources))]
+
+
 def evaluate_checkpoint(
     folder: str | Path,
     *,
@@ -91,6 +107,7 @@ def evaluate_checkpoint(
     replace_unknown: bool = False,
     quantize: str | None = None,
     tokenize: str | None = None,
+    seen: bool = False,
     output: str | Path | None = None,
     translations: str | Path | None = None,
     command: str = "",
@@ -107,13 +124,15 @@ def evaluate_checkpoint(
         replace_unknown: see `translate`.
         quantize: "int8": see `load_checkpoint`.
         tokenize: a sacreBLEU tokeniser in place of the target language's.
+        seen: translate the training split, too, and score what the model has learnt apart from what it has not.
         output: file to write, by default metrics.json in the folder (for a Hub id nothing).
         translations: file to write the translations to, one a line.
         command: what to note as the command that was used.
         generate_kwargs: decoding settings in place of the model's own.
 
     Raises:
-        ValueError: no such folder, data set or split, or settings that `generate` does not know.
+        ValueError: no such folder, data set or split, settings that `generate` does not know, or no training split
+            where what was seen is to be scored.
     """
     state = process_state()
     check_quantization(quantize)
@@ -135,19 +154,16 @@ def evaluate_checkpoint(
         target_lang=target_lang,
         max_words=max_words,
     )
-    pairs = rows_of_split(chosen.rows(splits), split, max_samples)
+    splits = chosen.rows(splits)
+    pairs = rows_of_split(splits, split, max_samples)
     sources, references = list(pairs["source"]), list(pairs["target"])
+    if seen and (split == "train" or "train" not in splits):
+        raise ValueError(f"what was seen is scored beside another split than {split!r}, and needs a split 'train'")
+    settings = {"batch_size": batch_size, "replace_unknown": replace_unknown, **generate_kwargs}
 
     mine = range(state.process_index, len(sources), state.num_processes)
     started = time.monotonic()
-    translated = translate(
-        model,
-        tokenizer,
-        [sources[i] for i in mine],
-        batch_size=batch_size,
-        replace_unknown=replace_unknown,
-        **generate_kwargs,
-    )
+    translated = translate(model, tokenizer, [sources[i] for i in mine], **settings)
     seconds = time.monotonic() - started
     nll, tokens = negative_log_likelihood(
         model, tokenizer, [sources[i] for i in mine], [references[i] for i in mine], batch_size
@@ -177,6 +193,7 @@ def evaluate_checkpoint(
         "results": {
             "bleu": {"value": round(bleu.value, 2), "signature": bleu.signature, "note": bleu.note},
             "chrf": {"value": round(chrf.value, 2), "signature": chrf.signature},
+            "exact_match": round(exact_matches(predictions, references), 2),
             "perplexity_per_token": round(math.exp(min(nll / max(tokens, 1), 700.0)), 4),
             "target_tokens": tokens,
             "brevity_penalty": None if bleu.brevity_penalty is None else round(bleu.brevity_penalty, 4),
@@ -194,6 +211,11 @@ def evaluate_checkpoint(
     metrics["baselines"]["copy"] = {name: round(value, 2) for name, value in metrics["baselines"]["copy"].items()}
     for row in metrics["bleu_by_source_length"]:
         row["bleu"] = round(row["bleu"], 2)
+    if seen:
+        train = splits["train"]
+        learnt = translate_shares(model, tokenizer, list(train["source"]), **settings)
+        known = (list(train["source"]), learnt, list(train["target"]))
+        metrics["groups"] = seen_and_unseen(known, (sources, predictions, references), target_lang)
     if state.is_main_process:
         write_metrics(metrics, folder, output)
         if translations is not None:
@@ -211,9 +233,14 @@ def summary(metrics: dict[str, Any]) -> str:
         f"{results['bleu']['signature']}",
         f"  chrF  {results['chrf']['value']:6.2f}   copying the source {copied['chrf']:6.2f}   "
         f"{results['chrf']['signature']}",
+        *([f"  exact {results['exact_match']:6.2f} %"] if "exact_match" in results else []),
         f"  perplexity per token {results['perplexity_per_token']:.2f}, brevity penalty "
         f"{results['brevity_penalty']:.3f}, decoded in {results['seconds']:.1f} s",
     ]
+    for group in metrics.get("groups", []):
+        lines.append(
+            f"  {group['group']} ({group['rows']:,}): exact {group['exact_match']:.2f} %, BLEU {group['bleu']:.2f}"
+        )
     if "note" in results["bleu"]:
         lines.append(f"  note: {results['bleu']['note']}")
     return "\n".join(lines)

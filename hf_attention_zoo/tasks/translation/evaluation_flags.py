@@ -5,7 +5,7 @@ from __future__ import annotations
 from hf_attention_zoo.evaluation.evaluation_flags import COLUMNS, add_column_flags, add_data_flags
 from hf_attention_zoo.flags import FIRST, FlagParser
 
-FLAGS = ("--dataset", "--split", "--max_samples", "--batch_size", "--num_beams", "--output", "--translations")
+FLAGS = ("--dataset", "--split", "--max_samples", "--batch_size", "--num_beams", "--seen", "--output")
 DECODING = ("--length_penalty", "--max_new_tokens", "--replace_unknown")
 
 
@@ -34,6 +34,11 @@ def build_parser(program: str) -> FlagParser:
         "--quantize", choices=("int8",), help="linear layers in eight bits, on the CPU; default: as they were saved"
     )
     parser.add_argument("--tokenize", help="tokeniser of sacreBLEU; default: by target language")
+    parser.add_argument(
+        "--seen",
+        action="store_true",
+        help="score the training split, too, and of the split that is scored the rows that it does not have apart",
+    )
     parser.add_argument("--translations", help="file for the translations, one a line")
-    parser.flags_by_group({FIRST: FLAGS, "decoding": DECODING}, rest=COLUMNS)
+    parser.flags_by_group({FIRST: [*FLAGS, "--translations"], "decoding": DECODING}, rest=COLUMNS)
     return parser

@@ -11,6 +11,7 @@ import torch
 from hf_attention_zoo.folders.privacy import public_facts
 from hf_attention_zoo.seq2seq.translating import translate
 from hf_attention_zoo.tasks.evaluate import main
+from hf_attention_zoo.tasks.translation import evaluation
 from hf_attention_zoo.tasks.translation.evaluation import (
     decoding_settings,
     evaluate_checkpoint,
@@ -56,6 +57,31 @@ def test_the_scores_are_those_of_the_translations(saved_folder: Path, pair_file:
         count += encoded["labels"].numel()
     assert metrics["results"]["target_tokens"] == count
     assert metrics["results"]["perplexity_per_token"] == pytest.approx(math.exp(total / count), rel=1e-4)
+
+
+def test_what_was_seen_is_scored_apart_from_what_was_not(
+    saved_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = {"train": ["a b", "c", "a"], "test": ["a b", "b a", "a d"]}
+    data = tmp_path / "data"
+    data.mkdir()
+    for split, sources in rows.items():
+        lines = [json.dumps({"source": source, "target": source.upper()}) for source in sources]
+        (data / f"{split}.jsonl").write_text("\n".join(lines))
+    said = {"a b": "A  B", "c": "C", "a": "a", "b a": "B A", "a d": "A C"}
+    monkeypatch.setattr(evaluation, "translate", lambda model, tokenizer, texts, **_: [said[text] for text in texts])
+    metrics = evaluate_checkpoint(saved_folder, dataset=str(data), seen=True, output=tmp_path / "m.json")
+    found = {group["group"]: (group["rows"], group["exact_match"]) for group in metrics["groups"]}
+    assert found == {
+        "seen (the training split)": (3, 66.67),
+        "unseen": (2, 50.0),
+        "unseen, of words that training has": (1, 100.0),
+        "unseen, with a word that training does not have": (1, 0.0),
+    }
+    assert metrics["results"]["exact_match"] == 66.67 and "unseen (2): exact 50.00 %" in summary(metrics)
+    (data / "train.jsonl").unlink()
+    with pytest.raises(ValueError, match="needs a split 'train'"):
+        evaluate_checkpoint(saved_folder, dataset=str(data), seen=True, output=tmp_path / "m.json")
 
 
 def test_without_a_data_set_that_of_the_training_is_taken(saved_folder: Path, pair_file: Path, tmp_path: Path) -> None:
