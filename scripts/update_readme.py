@@ -18,6 +18,7 @@ from typing import Any
 
 from checkpoint_tables import checkpoint_table, no_answerer, seen_table
 from comparison_rows import read_rows
+from speed_tables import peers_table
 
 from hf_attention_zoo.registry import list_architectures
 
@@ -233,6 +234,7 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     },
     "docs/results/speed.md": {
         "quickstarts": quickstart_table,
+        "peers": peers_table,
         "padding": padding_table,
         "length": length_table,
         "int8": int8_table,
