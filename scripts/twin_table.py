@@ -221,6 +221,12 @@ def other_twins() -> list[Twin]:
              lambda _, mask, logits: summed_cross_entropy(logits, labels_of(mask, logits.shape[1])),
              formula=lambda _, mask, logits: summed_cross_entropy_reference(logits, labels_of(mask, logits.shape[1])),
              trains_only=True, paper=Sizes(words=30_000)),
+        Twin("cross entropy of smoothed labels", None, _SummedCrossEntropy.forward, lambda sizes: Free(), logit_inputs,
+             lambda _, mask, logits: summed_cross_entropy(logits, labels_of(mask, logits.shape[1]), 0.1),
+             formula=lambda _, mask, logits: summed_cross_entropy_reference(
+                 logits, labels_of(mask, logits.shape[1]), 0.1
+             ),
+             trains_only=True, paper=Sizes(words=30_000)),
         Twin("contexts of RNNsearch's output, projected once",
              f"{MODELS}.rnnsearch.modeling_rnnsearch:RNNsearchDecoder.forward", MaxoutReadout.project,
              rnnsearch_decoder, decoder_inputs("annotations"), run_rnnsearch_decoder, alone=readout_alone,

@@ -24,16 +24,22 @@ def labels_outside(labels: Tensor, width: int) -> Tensor:
     return labels[((labels < 0) | (labels >= width)) & (labels != IGNORED)]
 
 
-def summed_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Sum of -log p(label) in float32 or better: (N, V), (N) -> (). Labels of -100 count nothing."""
+def summed_cross_entropy(logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
+    """Sum of -log p(label) in float32 or better: (N, V), (N) -> (). Labels of -100 count nothing.
+
+    Args:
+        smoothing: s of a target that is 1 - s + s / V at the label and s / V at the other classes.
+    """
     if logits.requires_grad and torch.is_grad_enabled() and not torch.compiler.is_compiling():
-        return _SummedCrossEntropy.apply(logits, labels)
-    return summed_cross_entropy_reference(logits, labels)
+        return _SummedCrossEntropy.apply(logits, labels, smoothing)
+    return summed_cross_entropy_reference(logits, labels, smoothing)
 
 
-def summed_cross_entropy_reference(logits: Tensor, labels: Tensor) -> Tensor:
+def summed_cross_entropy_reference(logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
     """The same by torch's own."""
-    return functional.cross_entropy(widened(logits), labels, ignore_index=IGNORED, reduction="sum")
+    return functional.cross_entropy(
+        widened(logits), labels, ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing
+    )
 
 
 def widened(logits: Tensor) -> Tensor:
@@ -48,34 +54,42 @@ def _row_chunks(logits: Tensor) -> Iterator[slice]:
 
 
 class _SummedCrossEntropy(torch.autograd.Function):
-    """d loss / d logits = softmax(logits) - one-hot label, zero for ignored rows."""
+    """d loss / d logits = softmax(logits) - target, zero for ignored rows."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, labels: Tensor) -> Tensor:
+    def forward(ctx: Any, logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
         counted = labels != IGNORED
         index = labels.where(counted, 0)[:, None]
-        picked = [
-            functional.log_softmax(widened(logits[rows]), -1).gather(1, index[rows]) for rows in _row_chunks(logits)
-        ]
+        likelihoods = []
+        for rows in _row_chunks(logits):
+            likely = functional.log_softmax(widened(logits[rows]), -1)
+            picked = likely.gather(1, index[rows])
+            if smoothing:
+                picked = torch.lerp(picked, likely.mean(1, keepdim=True), smoothing)
+            likelihoods.append(picked)
         ctx.save_for_backward(logits, index, counted)
-        if not picked:
+        ctx.smoothing = smoothing
+        if not likelihoods:
             return widened(logits).sum()
-        return torch.cat(picked)[:, 0].mul(counted).sum().neg()
+        return torch.cat(likelihoods)[:, 0].mul(counted).sum().neg()
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         logits, index, counted = ctx.saved_tensors
+        smoothing, width = ctx.smoothing, logits.shape[1]
         scale = (grad * counted)[:, None]  # (N, 1)
         grad_logits = torch.empty_like(logits)
         narrow = widened(logits[:0]).dtype != logits.dtype
         for rows in _row_chunks(logits):
             part = torch.softmax(widened(logits[rows]), -1, out=None if narrow else grad_logits[rows])
-            part.scatter_add_(1, index[rows], part.new_full((1, 1), -1.0).expand_as(index[rows]))
+            if smoothing:
+                part.sub_(smoothing / width)
+            part.scatter_add_(1, index[rows], part.new_full((1, 1), smoothing - 1.0).expand_as(index[rows]))
             part.mul_(scale[rows])
             if narrow:
                 grad_logits[rows] = part
-        return grad_logits, None
+        return grad_logits, None, None
 
 
 def log_likelihood(logits: Tensor, labels: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset, Sampler, SequentialSampler
 from transformers import Seq2SeqTrainer
-from transformers.trainer_utils import EvalLoopOutput, has_length
+from transformers.trainer_utils import EvalLoopOutput, TrainOutput, has_length
 
 from hf_attention_zoo.data.token_budget import TokenBudgetBatchSampler, pair_lengths
 from hf_attention_zoo.metrics.likelihood import sentence_nll
@@ -35,7 +35,8 @@ from hf_attention_zoo.training.choosing_metric import bare_name, refusal
 from hf_attention_zoo.training.epoch_order import LikeLengths, WholeStream
 from hf_attention_zoo.training.halving_schedule import halving_factor
 from hf_attention_zoo.training.inverse_time_schedule import inverse_time_factor
-from hf_attention_zoo.training.label_smoothing import OtherClassesSmoother
+from hf_attention_zoo.training.kept_memory import freed_memory_kept
+from hf_attention_zoo.training.label_smoothing import OtherClassesSmoother, UniformSmoother
 from hf_attention_zoo.training.noam_schedule import model_width, noam_rate
 from hf_attention_zoo.training.optimizers import optimizer_class
 from hf_attention_zoo.training.release_schedules import release_factor
@@ -57,9 +58,10 @@ class ZooTrainer(ResumableTrainer):
         if self.args.optimizer is not None:
             self.optimizer_cls_and_kwargs = optimizer_class(self.args.optimizer, self.args)
         self.add_callback(Stopwatch())
-        if self.label_smoother is not None and self.args.label_smoothing_distribution == OTHER_CLASSES:
-            smoother: Any = OtherClassesSmoother(self.args.label_smoothing_factor)
-            self.label_smoother = smoother
+        if self.label_smoother is not None:
+            others = self.args.label_smoothing_distribution == OTHER_CLASSES
+            smoother: Any = OtherClassesSmoother if others else UniformSmoother
+            self.label_smoother = smoother(self.args.label_smoothing_factor)
         self.averaging: AverageLastCheckpoints | None = None
         if self.args.average_last_checkpoints is not None:
             self.averaging = AverageLastCheckpoints(self.args.average_last_checkpoints)
@@ -88,6 +90,11 @@ class ZooTrainer(ResumableTrainer):
     def training_seconds(self) -> float:
         """Seconds spent in `train`, earlier parts of a continued run included."""
         return sum(cb.total() for cb in self.callback_handler.callbacks if isinstance(cb, Stopwatch))
+
+    def train(self, *args: Any, **kwargs: Any) -> TrainOutput:
+        """As `Trainer.train`; what one update frees stays with the process until training ends."""
+        with freed_memory_kept():
+            return super().train(*args, **kwargs)
 
     # Batches
 

@@ -8,7 +8,7 @@ import torch
 from transformers.trainer_pt_utils import LabelSmoother
 
 from hf_attention_zoo.training.arguments import ZooTrainingArguments
-from hf_attention_zoo.training.label_smoothing import OtherClassesSmoother
+from hf_attention_zoo.training.label_smoothing import OtherClassesSmoother, UniformSmoother
 
 EPSILON = 0.1
 
@@ -50,6 +50,18 @@ def test_the_librarys_distribution_is_another_one(batch: Any) -> None:
     ours = OtherClassesSmoother(EPSILON)({"logits": logits}, labels)
     assert wider.item() == pytest.approx(ours.item(), rel=1e-5)
     assert uniform.item() != pytest.approx(ours.item(), rel=1e-3)
+
+
+def test_the_librarys_loss_and_gradient_are_ours(batch: Any) -> None:
+    logits, labels = batch
+    for given in ({}, {"shift_labels": True}, {"num_items_in_batch": 11}):
+        made, theirs = ({"logits": logits.detach().clone().requires_grad_()} for _ in range(2))
+        UniformSmoother(EPSILON)(made, labels, **given).backward()
+        LabelSmoother(EPSILON)(theirs, labels, **given).backward()
+        torch.testing.assert_close(made["logits"].grad, theirs["logits"].grad, rtol=1e-6, atol=1e-7)
+        with torch.no_grad():
+            ours = UniformSmoother(EPSILON)(made, labels, **given)
+        assert ours.item() == pytest.approx(LabelSmoother(EPSILON)(theirs, labels, **given).item(), rel=1e-6)
 
 
 def test_the_gradient_is_the_softmax_less_the_target(batch: Any) -> None:
