@@ -6,13 +6,17 @@ Shapes: P positions, D model size.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from hf_attention_zoo.loops.may_run import is_recorded
+
 SINUSOIDS = ("sinusoidal", "tensor2tensor", "marian")
 LONGEST_WAVE = 10_000.0
+TABLE_ROWS = 512
 
 
 def sinusoids(
@@ -41,6 +45,13 @@ def sinusoids(
     return torch.cat((angles.sin(), angles.cos()), 1)
 
 
+@lru_cache(maxsize=8)
+def sinusoid_table(rows: int, size: int, layout: str, dtype: torch.dtype) -> Tensor:
+    """The vectors of the first positions on the CPU, made once and shared, so that nobody writes into them."""
+    with torch.inference_mode(False), torch.no_grad():
+        return sinusoids(rows, size, layout).to(dtype)
+
+
 class Positions(nn.Module):
     """The vector of each position: computed where it is a formula, looked up where it is learned.
 
@@ -66,7 +77,11 @@ class Positions(nn.Module):
             ValueError: a learned table ends before.
         """
         if self.kind != "learned":
-            return sinusoids(length, self.size, self.kind, first + self.offset, device).to(dtype)
+            start = first + self.offset
+            if isinstance(start, int) and torch.device(device).type == "cpu" and not is_recorded():
+                rows = TABLE_ROWS * -(-(start + length) // TABLE_ROWS)  # few tables, whatever the length
+                return sinusoid_table(rows, self.size, self.kind, dtype)[start : start + length]
+            return sinusoids(length, self.size, self.kind, start, device).to(dtype)
         most = self.max_length
         if most is not None and not torch.compiler.is_compiling() and int(first) + length > most:
             raise ValueError(

@@ -271,6 +271,10 @@ class Transformer2017Model(SharedTable, Transformer2017PreTrainedModel):
         self.decoder = Transformer2017Decoder(config)
         self.post_init()
 
+    def source_arguments(self, states: Any, attention_mask: Tensor | None) -> tuple[Tensor | None, ...]:
+        """What the decoder takes between words and state: no mask of words, the source's states and mask."""
+        return None, states.last_hidden_state, attention_mask
+
     @can_return_tuple
     @deprecate_kwarg("past_key_values", "5.40.0", new_name="cache")
     def forward(

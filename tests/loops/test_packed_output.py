@@ -1,0 +1,70 @@
+"""The output layer of a search: the layer's numbers, and the layer itself wherever it is more than its weight."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.utils import parametrize
+
+from hf_attention_zoo import get_architecture
+from hf_attention_zoo.loops.may_run import formulas_only
+from hf_attention_zoo.loops.packed_output import LEAST_NUMBERS, packed_output
+
+WORDS, WIDTH = LEAST_NUMBERS // 50, 50
+on_this_machine = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch is built without oneDNN")
+
+
+class Doubled(nn.Module):
+    def forward(self, weight: torch.Tensor) -> torch.Tensor:
+        return 2 * weight
+
+
+@on_this_machine
+@pytest.mark.parametrize("bias", [True, False])
+def test_numbers_are_those_of_the_layer_as_it_is_at_the_time(bias: bool) -> None:
+    layer, states = nn.Linear(WIDTH, WORDS, bias=bias), torch.randn(5, WIDTH)
+    for _ in range(2):
+        with torch.no_grad():
+            run = packed_output(layer, 5)
+            assert run is not None
+            torch.testing.assert_close(run(states), layer(states))
+            layer.weight.data.mul_(-3)  # which no count of changes sees
+
+
+@on_this_machine
+def test_whatever_is_more_than_its_weight_is_called_itself() -> None:
+    def linear(**more: object) -> nn.Linear:
+        return nn.Linear(WIDTH, WORDS, **more)  # type: ignore[arg-type]
+
+    hooked, wrapped = linear(), linear()
+    hooked.register_forward_hook(lambda *_: None)
+    parametrize.register_parametrization(wrapped, "weight", Doubled())
+    with torch.no_grad():
+        assert packed_output(linear(), 5) is not None
+        for layer in (hooked, wrapped, linear(dtype=torch.double), nn.Linear(WIDTH, 100), nn.Identity()):
+            assert packed_output(layer, 5) is None
+        assert packed_output(linear(), 160) is None
+        with formulas_only():
+            assert packed_output(linear(), 5) is None
+        with torch.autocast("cpu", torch.bfloat16):
+            assert packed_output(linear(), 5) is None
+    assert packed_output(linear(), 5) is None  # gradients are wanted
+
+
+@on_this_machine
+@pytest.mark.parametrize("name", ["rnnsearch", "transformer2017"])
+@pytest.mark.parametrize("place", ["", "model", "lm_head"])
+def test_a_search_finds_the_same_with_a_hook_and_calls_it(name: str, place: str) -> None:
+    row = get_architecture(name)
+    config = row.tiny_config()
+    config.update({"vocab_size": WORDS * WIDTH // 8})
+    model = row.model_classes["AutoModelForSeq2SeqLM"](config).eval()
+    source = torch.randint(4, 60, (1, 6))
+    options: dict[str, int] = {"num_beams": 4, "max_new_tokens": 7, "min_new_tokens": 7}
+    wanted = model.generate(source, **options)
+    calls: list[None] = []
+    run: Callable[..., None] = lambda *_: calls.append(None)  # noqa: E731
+    model.get_submodule(place).register_forward_hook(run)
+    assert torch.equal(model.generate(source, **options), wanted)
+    assert len(calls) == 7
