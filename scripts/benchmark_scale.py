@@ -161,7 +161,7 @@ MEASURED: dict[str, Callable[..., Row | None]] = {
     "text": of_text,
     "counts": of_calls,
 }
-TEXT_SIZES = (16, 64, 256)
+TEXT_SIZES = (4, 16, 64)
 
 
 def jobs(section: str) -> list[list[Any]]:

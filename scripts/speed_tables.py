@@ -51,3 +51,80 @@ def peers_table() -> str:
     releases = ", ".join(f"{name} {release}" for name, release in machine["packages"].items())
     measured = f"{machine['processor']}, {machine['cores']} cores, {machine['capability']}; {releases}."
     return "\n".join([*lines, "", measured])
+
+
+def scale_rows(section: str) -> dict[tuple[str, ...], Row]:
+    """Rows of a section of `benchmark_scale.py` by what was measured."""
+    found = {tuple(key.split()): row for key, row in kept("scale")["rows"].items()}
+    return {key[1:]: row for key, row in found.items() if key[0] == section}
+
+
+def count(found: Row | None) -> str:
+    """Calls, and numbers read back where there are any."""
+    return "-" if found is None else f"{found['calls']:,.0f} ({found['read_back']:.0f})"
+
+
+def counts_table() -> str:
+    """Calls that compute, in brackets numbers that the host reads, of every architecture."""
+    head = ["architecture", "training step", "of it a position", "greedy step", "step of 4 beams"]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for (name,), row in scale_rows("counts").items():
+        step = row["training"]
+        each = f"{step['calls_per_position']:.0f} ({step['read_back_per_position']:.0f})"
+        lines.append(f"| `{name}` | {count(step)} | {each} | {count(row['greedy'])} | {count(row['beams'])} |")
+    return "\n".join(lines)
+
+
+def grown_table(section: str, what: str, columns: tuple[str, ...], more: str = "") -> str:
+    """Milliseconds and growth in memory against a size, a column for each candidate."""
+    rows = scale_rows(section)
+    lines = [f"| {what} | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    for size in dict.fromkeys(key[1] for key in rows):
+        cells = []
+        for name in columns:
+            row = rows.get((name, size))
+            one = f"; {row[more]:.0f} ms" if row is not None and more else ""
+            cells.append("-" if row is None else f"{row['ms']:,.0f} ms, {row['grows_mib']:,} MiB{one}")
+        lines.append(f"| {int(size):,} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+TRANSLATORS = ("rnnsearch", "luong", "transformer2017")
+
+
+def growth_table() -> str:
+    """Lengths and vocabularies."""
+    return "\n\n".join(
+        [
+            grown_table("length", "words", TRANSLATORS),
+            grown_table("vocabulary", "vocabulary", TRANSLATORS, "one_sentence_ms"),
+            grown_table("output", "output layer and loss", ("full", "sampled")),
+        ]
+    )
+
+
+def rates_table() -> str:
+    """Words a second by batch, threads and processes."""
+    batches, processes = scale_rows("batch"), scale_rows("processes")
+    sizes = list(dict.fromkeys((rows, threads) for _, rows, threads in batches))
+    numbers = list(dict.fromkeys(number for _, number in processes))
+    heads = [f"{rows} rows, {threads} thread{'s' * (threads != '1')}" for rows, threads in sizes]
+    heads += [f"32 rows, {number} process{'es' * (number != '1')}" for number in numbers]
+    lines = [f"| words a second | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
+    for name in TRANSLATORS:
+        found = [batches.get((name, *size)) for size in sizes] + [processes.get((name, one)) for one in numbers]
+        cells = ("-" if row is None else f"{row['words_per_second']:,}" for row in found)
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def text_table() -> str:
+    """Rate and memory of encoding and reading, by the size of the text."""
+    head = ["text", "MiB/s", "memory at first", "half way", "at the end", "while reading", "100 GB, hours"]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for (size,), row in scale_rows("text").items():
+        seen = [memory for _, memory in row["memory"]]
+        memory = (row["before_mib"], seen[len(seen) // 2], seen[-1], row["reading_mib"])
+        cells = [f"{size} MiB", f"{row['mib_per_second']:.2f}", *(f"{one:.0f} MiB" for one in memory)]
+        lines.append(f"| {' | '.join([*cells, str(round(row['hours_for_100_gb']))])} |")
+    return "\n".join(lines)
