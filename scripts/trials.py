@@ -75,8 +75,8 @@ def row_of(trial: Trial, protocol: dict[str, Any], folder: Path) -> dict[str, An
     if "test" in protocol["scores"]:
         raise SystemExit("trials are chosen on the validation split; leave the test split out of `scores`")
     if not (folder / "training.json").is_file():
-        argv = trial.argv(folder)
-        run_training(parse_run(argv, command=shlex.join(["attention-zoo train", *argv])))
+        noted = shlex.join(["attention-zoo", "train", *trial.argv(Path(folder.name))])  # as a reader would type it
+        run_training(parse_run(trial.argv(folder), command=noted))
     facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     task, found = task_for(folder), {}
     for split, listed in protocol["scores"].items():

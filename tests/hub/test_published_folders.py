@@ -15,8 +15,11 @@ from huggingface_hub.utils import validate_repo_id
 from safetensors.torch import load_file
 
 from hf_attention_zoo import get_architecture
+from hf_attention_zoo.folders.saved_model import load_checkpoint
 from hf_attention_zoo.hub.card_example import readable
 from hf_attention_zoo.hub.cards import build_card
+from hf_attention_zoo.seq2seq.translating import translate
+from hf_attention_zoo.tasks.translation.rows import load_data
 
 REPOSITORY = Path(__file__).parents[2]
 FOLDERS = sorted(path.parent for path in (REPOSITORY / "model_cards").glob("*/config.json"))
@@ -132,3 +135,16 @@ def test_a_card_names_the_layers_to_adapt(folder: Path) -> None:
     row = get_architecture(json.loads((folder / "config.json").read_text())["model_type"])
     named = ", ".join(f'"{name}"' for name in row.adapter_targets)
     assert f"LoraConfig(target_modules=[{named}])" in (folder / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("architecture", ["rnnsearch"])
+def test_a_translator_of_emoji_names_knows_all_that_it_was_trained_on(architecture: str) -> None:
+    folder = REPOSITORY / "model_cards" / f"{architecture}-emoji-names-ko-en"
+    groups = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["groups"]
+    seen, unseen = groups[:2]
+    assert (seen["rows"], seen["exact_match"]) == (3218, 100.0)
+    assert unseen["rows"] == 263 and unseen["exact_match"] < 100  # of words that training does not have
+    rows = load_data("translation_emoji_names", source_lang="ko", target_lang="en", splits=["train"])["train"]
+    flags = [row for row in rows if row["target"].startswith("flag: ")]
+    said = translate(*load_checkpoint(folder, "cpu"), [row["source"] for row in flags])
+    assert len(flags) == 238 and said == [row["target"] for row in flags]

@@ -26,6 +26,8 @@ def test_a_row_names_what_its_folder_has(task: Task) -> None:
 
     folder = Path(hf_attention_zoo.__file__).parent / "tasks" / task.folder
     assert task.pipelines == (folder / "pipeline.py").is_file()
+    assert task.judged == (folder / "held_out.py").is_file()
+    assert not task.judged or callable(task.load("held_out", "held_out_rows"))
     assert isinstance(task.card, TaskCard) and task.card.metrics
     assert task.evaluation_parser("attention-zoo evaluate").prog == "attention-zoo evaluate"
     for name in (task.evaluation, "summary", "main"):
