@@ -81,18 +81,18 @@ def named(variant: str, rows: list[Row]) -> list[Row]:
     return [{"variant": variant, **row} for row in rows] if variant else rows
 
 
-def interleave(cases: dict[str, Callable[[], Any]], repeats: int, warmups: int = 2) -> dict[str, list[float]]:
+def interleave(
+    cases: dict[str, Callable[[], Any]], repeats: int, warmups: int = 2, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, list[float]]:
     """Seconds of each case in each round; every round runs all of them, each time starting with another one."""
-    names = list(cases)
-    for _ in range(warmups):
-        for name in names:
-            cases[name]()
-    seconds: dict[str, list[float]] = {name: [] for name in names}
+    names, seconds = list(cases), {name: list[float]() for name in cases}
+    for name in names * warmups:
+        cases[name]()
     for k in range(repeats):
         for name in names[k % len(names) :] + names[: k % len(names)]:
-            start = time.perf_counter()
+            start = clock()
             cases[name]()
-            seconds[name].append(time.perf_counter() - start)
+            seconds[name].append(clock() - start)
     return seconds
 
 

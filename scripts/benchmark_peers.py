@@ -9,7 +9,8 @@ r"""The zoo beside JoeyNMT, OpenNMT-py, Marian of transformers and CTranslate2, 
 (Their own pins name older releases of torch; without dependencies both run on the zoo's, which every row states.)
 
 All candidates of a row run once in each round, in rotating order, in one process; a ratio is the median over rounds of
-a candidate's time by its bound's, with quartiles. A row that is done is in the file and is not run again, so that a
+a candidate's time by its bound's, with quartiles: seconds of the processor on one thread, which a busy machine
+disturbs less, by the clock on two. A row that is done is in the file and is not run again, so that a
 stopped run goes on where it was; a file of another machine or of other releases is refused (--anew begins again).
 """
 
@@ -64,11 +65,12 @@ def measured(work: Work, threads: int, repeats: int) -> Row:
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     cases, began = work.make(threads), time.perf_counter()
-    seconds = interleave(cases.runs, repeats, warmups=1)
+    seconds = interleave(cases.runs, repeats, 1, time.process_time if threads == 1 else time.perf_counter)
     return {
         "said": work.said,
         "threads": threads,
         "rounds": repeats,
+        "clock": "processor" if threads == 1 else "wall",
         "aim": work.aim,
         "milliseconds": work.milliseconds,
         "candidates": candidates(cases, seconds),

@@ -12,6 +12,7 @@ Sections:
     text        encoding and reading a text of repeated documents: rate and memory as it grows, 100 GB extrapolated
     counts      calls of torch that compute, and numbers read back by the host, of a training step and of a step of
                 generation of every architecture (tiny models), by torch's profiler on a CPU
+    compiling   a step of RNNsearch's search, compiled by torch (it wants a compiler of C++), beside the step as it is
 
 Models are 256 wide. Each number is of a fresh process; a row that is done is in the file and is not run again.
 """
@@ -60,14 +61,14 @@ def built(name: str, vocabulary: int = VOCABULARY) -> Any:
     return builders.build_model(WIDTH, WIDTH, vocabulary)
 
 
-def timed(step: Callable[[], object], repeats: int) -> float:
-    """Milliseconds of one, the middle of some, after one that does not count."""
+def timed(step: Callable[[], object], repeats: int, clock: Callable[[], float] = time.process_time) -> float:
+    """Milliseconds of one, the middle of some, after one that does not count: the processor's, or by another clock."""
     step()
     seconds = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = clock()
         step()
-        seconds.append(time.perf_counter() - start)
+        seconds.append(clock() - start)
     return round(1e3 * statistics.median(seconds), 1)
 
 
@@ -113,7 +114,7 @@ def of_output(kind: str, vocabulary: int) -> Row:
 def of_batch(name: str, rows: int, threads: int) -> Row:
     torch.set_num_threads(threads)
     step = transformers_training(built(name).train(), Sentences([(LENGTH, LENGTH)] * rows, VOCABULARY))
-    found = timed(step, 3)
+    found = timed(step, 3, time.perf_counter)
     return {"ms": found, "words_per_second": round(1e3 * rows * LENGTH / found)}
 
 
@@ -124,7 +125,7 @@ def _learn(rank: int, name: str, processes: int, place: str) -> None:
     torch.manual_seed(0)
     model: Any = nn.parallel.DistributedDataParallel(built(name).train())
     step = transformers_training(model, Sentences([(LENGTH, LENGTH)] * 32, VOCABULARY))
-    found = timed(step, 5)
+    found = timed(step, 5, time.perf_counter)
     if rank == 0:
         print(json.dumps({"ms": found, "words_per_second": round(1e3 * processes * 32 * LENGTH / found)}), flush=True)
     torch.distributed.destroy_process_group()
@@ -152,6 +153,12 @@ def of_calls(name: str) -> Row:
     return counted(name)
 
 
+def of_compiling(name: str) -> Row:
+    from compiled_step import compared
+
+    return compared(built(name))
+
+
 MEASURED: dict[str, Callable[..., Row | None]] = {
     "length": of_length,
     "vocabulary": of_vocabulary,
@@ -160,6 +167,7 @@ MEASURED: dict[str, Callable[..., Row | None]] = {
     "processes": of_processes,
     "text": of_text,
     "counts": of_calls,
+    "compiling": of_compiling,
 }
 TEXT_SIZES = (4, 16, 64)
 
@@ -177,10 +185,12 @@ def jobs(section: str) -> list[list[Any]]:
         return [["processes", name, number] for name in MODELS for number in (1, 2)]
     if section == "text":
         return [["text", size] for size in TEXT_SIZES]
+    if section == "compiling":
+        return [["compiling", "rnnsearch"]]
     return [["counts", row.model_type] for row in list_architectures()]
 
 
-SECTIONS = ("counts", "length", "vocabulary", "batch", "processes", "text")
+SECTIONS = ("counts", "compiling", "length", "vocabulary", "batch", "processes", "text")
 
 
 def main() -> None:

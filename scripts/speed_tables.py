@@ -37,7 +37,10 @@ def cell(found: Row, milliseconds: bool) -> str:
 def peers_table() -> str:
     """A row for each work and number of threads: the aim, and every program that was beside."""
     report = kept("peers")
-    lines = [f"| work | threads | rounds | bound | aim | {' | '.join(COLUMNS)} |", "|---" * (5 + len(COLUMNS)) + "|"]
+    lines = [
+        f"| work | threads | rounds | clock | bound | aim | {' | '.join(COLUMNS)} |",
+        "|---" * (6 + len(COLUMNS)) + "|",
+    ]
     for row in report["rows"].values():
         by_name = {found["candidate"]: found for found in row["candidates"]}
         bound = f"{by_name['bound']['ms']:.0f} ms"
@@ -46,7 +49,8 @@ def peers_table() -> str:
         for names in COLUMNS.values():
             found = next((by_name[name] for name in names if name in by_name), None)
             cells.append("-" if found is None else cell(found, row["milliseconds"]))
-        lines.append(f"| {row['said']} | {row['threads']} | {row['rounds']} | {bound} | {aim} | {' | '.join(cells)} |")
+        facts = [row["said"], row["threads"], row["rounds"], row.get("clock", "wall"), bound, aim]
+        lines.append(f"| {' | '.join([*map(str, facts), *cells])} |")
     machine = report["machine"]
     releases = ", ".join(f"{name} {release}" for name, release in machine["packages"].items())
     measured = f"{machine['processor']}, {machine['cores']} cores, {machine['capability']}; {releases}."
@@ -75,9 +79,25 @@ def counts_table() -> str:
     return "\n".join(lines)
 
 
+def compiling_table() -> str:
+    """A step of a search and the same compiled."""
+    lines = [
+        "| step of a search, one sentence | as it is | compiled | compiling | compiled pays after |",
+        "|---" * 5 + "|",
+    ]
+    for (name,), row in scale_rows("compiling").items():
+        saved = row["step_ms"] - row["compiled_step_ms"]
+        steps = f"{1e3 * row['compiling_seconds'] / saved:,.0f} steps" if saved > 0 else "never"
+        times = f"{row['step_ms']:.2f} ms | {row['compiled_step_ms']:.2f} ms | {row['compiling_seconds']} s"
+        lines.append(f"| `{name}` | {times} | {steps} |")
+    return "\n".join(lines)
+
+
 def grown_table(section: str, what: str, columns: tuple[str, ...], more: str = "") -> str:
-    """Milliseconds and growth in memory against a size, a column for each candidate."""
+    """Milliseconds and growth in memory against a size, a column for each candidate; nothing of what was not run."""
     rows = scale_rows(section)
+    if not rows:
+        return ""
     lines = [f"| {what} | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
     for size in dict.fromkeys(key[1] for key in rows):
         cells = []
@@ -94,13 +114,12 @@ TRANSLATORS = ("rnnsearch", "luong", "transformer2017")
 
 def growth_table() -> str:
     """Lengths and vocabularies."""
-    return "\n\n".join(
-        [
-            grown_table("length", "words", TRANSLATORS),
-            grown_table("vocabulary", "vocabulary", TRANSLATORS, "one_sentence_ms"),
-            grown_table("output", "output layer and loss", ("full", "sampled")),
-        ]
-    )
+    tables = [
+        grown_table("length", "words", TRANSLATORS),
+        grown_table("vocabulary", "vocabulary", TRANSLATORS, "one_sentence_ms"),
+        grown_table("output", "output layer and loss", ("full", "sampled")),
+    ]
+    return "\n\n".join(table for table in tables if table)
 
 
 def rates_table() -> str:

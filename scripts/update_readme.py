@@ -18,7 +18,7 @@ from typing import Any
 
 from checkpoint_tables import checkpoint_table, no_answerer, seen_table
 from comparison_rows import read_rows
-from speed_tables import counts_table, peers_table
+from speed_tables import compiling_table, counts_table, growth_table, peers_table
 
 from hf_attention_zoo.registry import list_architectures
 
@@ -241,6 +241,8 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
         "bf16": bf16_table,
         "words": words_table,
         "counts": counts_table,
+        "compiling": compiling_table,
+        "growth": growth_table,
     },
 }
 
