@@ -1,5 +1,8 @@
 """Training under autocast in bfloat16 beside float32, on a CPU: seconds of a step, and the loss after the same steps.
 
+Steps are of sentences of different lengths with pads, and each round has another batch, as in training: products in
+bfloat16 need a kernel of their own for every number of tokens, made when it first comes.
+
     python scripts/benchmark_bf16.py --json scripts/benchmarks/bf16.json     # about five minutes on one core
     python scripts/benchmark_bf16.py --models "RNNsearch, 256 wide" --repeats 2 --steps 10
 
@@ -13,24 +16,27 @@ import argparse
 import copy
 import json
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
-from benchmark import batch_of, load_builders, machine, print_rows, rows_of, variants_of
+from benchmark import load_builders, machine, print_rows, rows_of, variants_of
 from benchmark_parts import processor_rounds
 from torch import nn
 
-LENGTH, VOCABULARY, COPIED = 25, 8000, 50
+LENGTH, VOCABULARY, COPIED = 5, 8000, 50
 KINDS = ("float32", "bfloat16")
 # name -> architecture, start of the variant's name, hidden size, rows
 MODELS = {
     "RNNsearch, 512 wide": ("rnnsearch", "", 512, 64),
     "RNNsearch, 256 wide": ("rnnsearch", "", 256, 32),
+    "RNNsearch, 128 wide": ("rnnsearch", "", 128, 32),
     "Luong, 512 wide": ("luong", "", 512, 64),
+    "Luong, 256 wide": ("luong", "", 256, 32),
     "Transformer, base": ("transformer2017", "6 layers", 512, 16),
     "Transformer, 3 layers of 256": ("transformer2017", "3 layers", 512, 32),
+    "Transformer, 3 layers of 128": ("transformer2017", "3 layers", 256, 32),
 }
 Row = dict[str, Any]
 
@@ -46,13 +52,21 @@ def build(name: str) -> tuple[nn.Module, int]:
 
 def loss_of(model: nn.Module, data: dict[str, torch.Tensor], kind: str) -> torch.Tensor:
     with torch.autocast("cpu", torch.bfloat16, enabled=kind == "bfloat16"):
-        return model(input_ids=data["source"], attention_mask=data["mask"], labels=data["labels"]).loss
+        return model(**data).loss
 
 
-def step_of(model: nn.Module, data: dict[str, torch.Tensor], kind: str) -> Callable[[], None]:
+def batches(rows: int, count: int) -> list[dict[str, torch.Tensor]]:
+    """Sentences whose lengths differ from batch to batch."""
+    sentences = load_builders("transformer2017")
+    sources, targets = sentences.sentence_lengths(rows * count)
+    parts = (slice(first, first + rows) for first in range(0, rows * count, rows))
+    return [sentences.padded_batch(sources[part], targets[part], VOCABULARY) for part in parts]
+
+
+def step_of(model: nn.Module, data: Iterator[dict[str, torch.Tensor]], kind: str) -> Callable[[], None]:
     def step() -> None:
         model.zero_grad()
-        loss_of(model, data, kind).backward()
+        loss_of(model, next(data), kind).backward()
 
     return step
 
@@ -63,8 +77,8 @@ def learnt(model: nn.Module, rows: int, steps: int, kind: str) -> float:
     drawn, losses = torch.Generator().manual_seed(1), []
     updates = torch.optim.Adam(model.parameters(), 1e-3)
     for _ in range(steps):
-        ids = torch.randint(4, 4 + COPIED, (rows, LENGTH // 5), generator=drawn)
-        data = {"source": ids, "mask": torch.ones_like(ids), "labels": ids}
+        ids = torch.randint(4, 4 + COPIED, (rows, LENGTH), generator=drawn)
+        data = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}
         loss = loss_of(model, data, kind)
         updates.zero_grad()
         loss.backward()
@@ -75,8 +89,8 @@ def learnt(model: nn.Module, rows: int, steps: int, kind: str) -> float:
 
 def measure(name: str, repeats: int, steps: int) -> list[Row]:
     model, rows = build(name)
-    data = batch_of(rows, LENGTH, VOCABULARY)
-    seconds = processor_rounds({kind: step_of(model, data, kind) for kind in KINDS}, repeats)
+    data = batches(rows, repeats + 1)
+    seconds = processor_rounds({kind: step_of(model, iter(data), kind) for kind in KINDS}, repeats)
     found = []
     for row in rows_of(seconds, "float32", {"model": name}):
         kind = row.pop("candidate")

@@ -130,6 +130,22 @@ def bf16_table() -> str:
     return "\n".join(lines)
 
 
+def small_widths_table() -> str:
+    """What scripts/benchmark_small_widths.py measured: an update, and the ratio of each other way to it."""
+    models: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in kept_rows("small_widths"):
+        models.setdefault(row["model"], {})[row["candidate"]] = row
+    ways = list(dict.fromkeys(way for rows in models.values() for way in rows))
+    lines = [f"| model | {' | '.join(ways)} |", "|---" * (len(ways) + 1) + "|"]
+    for model, rows in models.items():
+        cells = [
+            "-" if way not in rows else f"{rows[way]['median_ms']:.0f} ms" if k == 0 else f"{rows[way]['ratio']:.2f}"
+            for k, way in enumerate(ways)
+        ]
+        lines.append(f"| {model} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def words_table() -> str:
     """What scripts/benchmark_words.py measured, and seconds of fastText and its package beside each other."""
     kept = json.loads((ROOT / "scripts" / "benchmarks" / "word2vec.json").read_text(encoding="utf-8"))
@@ -239,6 +255,7 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
         "length": length_table,
         "int8": int8_table,
         "bf16": bf16_table,
+        "small widths": small_widths_table,
         "words": words_table,
         "counts": counts_table,
         "compiling": compiling_table,

@@ -10,6 +10,7 @@ is given. Shapes: B rows, T positions, R real tokens, D model size, h heads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, TypeGuard
 
 import torch
@@ -46,6 +47,21 @@ def by_rows(packing: Packing | None, states: Tensor) -> TypeGuard[Packing]:
     return packing is not None and states.device.type in ROW_DEVICES
 
 
+def in_full_precision(
+    attend: Callable[..., Any], query: Tensor, keys: Tensor, values: Tensor, **given: Any
+) -> tuple[Tensor, Any]:
+    """A kernel's (result, weights), in float32 where a CPU learns in half precision; the result has the query's type.
+
+    The way back of torch's kernel is far slower there than in float32: more than all products gain at small widths.
+    """
+    dtype = query.dtype
+    if query.device.type != "cpu" or dtype not in (torch.bfloat16, torch.float16) or not torch.is_grad_enabled():
+        return attend(query, keys, values, **given)
+    with torch.autocast("cpu", enabled=False):
+        mixed, weights = attend(query.float(), keys.float(), values.float(), **given)
+    return mixed.to(dtype), weights
+
+
 class InterfaceAttention(MultiHeadAttention):
     """Multi-head attention through transformers' attention interface.
 
@@ -62,14 +78,16 @@ class InterfaceAttention(MultiHeadAttention):
     def attend(
         self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, with_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
-        attend = scaled_dot_product
-        if not with_weights:  # other kernels keep their weights to themselves
-            kernel = self.config._attn_implementation
-            if is_flash_attention_requested(self.config) and isinstance(mask, Tensor) and mask.ndim == 4:
-                kernel = "sdpa"  # flash kernels take no mask of queries and keys
-            attend = ALL_ATTENTION_FUNCTIONS.get_interface(kernel, scaled_dot_product)
-        dropout = self.dropout if self.training else 0.0
-        return attend(self, query, keys, values, mask, scaling=self.scaling, dropout=dropout)
+        given: dict[str, Any] = {"scaling": self.scaling, "dropout": self.dropout if self.training else 0.0}
+        if with_weights:  # other kernels keep their weights to themselves
+            return scaled_dot_product(self, query, keys, values, mask, **given)
+        kernel = self.config._attn_implementation
+        if is_flash_attention_requested(self.config) and isinstance(mask, Tensor) and mask.ndim == 4:
+            kernel = "sdpa"  # flash kernels take no mask of queries and keys
+        attend = partial(ALL_ATTENTION_FUNCTIONS.get_interface(kernel, scaled_dot_product), self)
+        if kernel == "sdpa" and (mask is None or mask.dtype == torch.bool):
+            return in_full_precision(attend, query, keys, values, attention_mask=mask, **given)
+        return attend(query, keys, values, mask, **given)
 
 
 class SelfAttention(InterfaceAttention):
@@ -84,10 +102,14 @@ class SelfAttention(InterfaceAttention):
         """Rows of one length without pads: (b, h, T, d) each -> (b, T, h, d)."""
         dropout = self.dropout if self.training else 0.0
         if self.config._attn_implementation == "sdpa":
-            mixed = functional.scaled_dot_product_attention(
-                query, keys, values, dropout_p=dropout, is_causal=self.is_causal, scale=self.scaling
-            )
-            return mixed.transpose(1, 2)
+
+            def attend(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, None]:
+                mixed = functional.scaled_dot_product_attention(
+                    query, keys, values, dropout_p=dropout, is_causal=self.is_causal, scale=self.scaling
+                )
+                return mixed, None
+
+            return in_full_precision(attend, query, keys, values)[0].transpose(1, 2)
         length, mask = query.shape[2], None
         if self.is_causal:
             mask = torch.ones(length, length, dtype=torch.bool, device=query.device).tril()

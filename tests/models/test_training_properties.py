@@ -1,12 +1,15 @@
 """Losses and gradients: what Trainer relies on."""
 
 import copy
+from typing import Any
 
 import pytest
 import torch
 from model_cases import Maker
 from torch import Tensor
 from transformers import DataCollatorForSeq2Seq
+
+from hf_attention_zoo import get_architecture
 
 
 def labelled(maker: Maker, lengths: tuple[int, ...] = (5, 3), target_length: int = 6) -> dict[str, Tensor]:
@@ -227,3 +230,32 @@ def test_activation_checkpointing_works_or_says_that_it_does_not(seq2seq: Maker)
     model.activation_checkpointing_enable()
     model(**batch).loss.backward()
     torch.testing.assert_close([p.grad for p in model.parameters()], wanted)
+
+
+@pytest.mark.parametrize("architecture", ["transformer2017", "bert2018", "gpt2018"])
+def test_attention_on_a_cpu_learns_in_float32_under_autocast(
+    architecture: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The way back of torch's kernel in bfloat16 takes longer there than all else that autocast gains."""
+    row = get_architecture(architecture)
+    torch.manual_seed(0)
+    model = row.model_classes["AutoModel"](row.tiny_config()).eval()
+    seen: set[torch.dtype] = set()
+    kernel = torch.nn.functional.scaled_dot_product_attention
+
+    def noted(query: Tensor, *rest: Any, **more: Any) -> Tensor:
+        seen.add(query.dtype)
+        return kernel(query, *rest, **more)
+
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", noted)
+    ids = torch.tensor([[5, 6, 7, 8], [9, 5, 6, 0]])
+    inputs = {"input_ids": ids, "attention_mask": (ids > 0).long()}
+    if architecture == "transformer2017":
+        inputs["decoder_input_ids"] = ids
+    with torch.autocast("cpu", torch.bfloat16):
+        learning = model(**inputs).last_hidden_state
+        assert seen == {torch.float32}
+        with torch.no_grad():
+            read = model(**inputs).last_hidden_state
+    assert torch.bfloat16 in seen
+    torch.testing.assert_close(learning.float(), read.float(), rtol=0.1, atol=0.1)
