@@ -1,8 +1,7 @@
 """Memory that one update frees is there for the next one.
 
 glibc gives freed blocks of many megabytes back to the system at once, and every update asks for them anew, in pages
-that the system fills with zeros one by one: 53,000 pages an update of the Transformer's recipe `small`, a seventh of
-its time. Kept, they are asked for once.
+that the system fills with zeros one by one: tens of thousands of pages an update. Kept, they are asked for once.
 """
 
 from __future__ import annotations
