@@ -103,7 +103,7 @@ def train_and_score(
 def run_all(protocol_file: Path, work: Path, only: str | None, limit: int | None) -> None:
     """Every run that has no row yet, or those of one model."""
     protocol, table = read_protocol(protocol_file), protocol_file.with_suffix(".csv")
-    best = tune.best_settings(protocol_file.with_name(protocol["tuning"]), protocol["models"])
+    best = tune.best_settings(protocol_file.with_name(protocol["tuning"]), protocol["models"] if only is None else [only])
     finished = {(row["model"], int(row["pairs"]), int(row["seed"])) for row in read_rows(table)}
     waiting = [run for run in runs(protocol) if run.key not in finished and only in (None, run.model)]
     for run in waiting[:limit]:
