@@ -22,6 +22,7 @@ WORDS = {
         "equal": "Equal between the arms",
         "refuted": "It would be refuted if",
         "found": "Found",
+        "apart": "How much data each translator needs is a [comparison](../comparisons.md#how-much-data) of its own.",
         "time": "of one core",
     },
     "ko": {
@@ -39,6 +40,8 @@ WORDS = {
         "equal": "조건을 맞춘 것",
         "refuted": "반박되는 결과",
         "found": "결과",
+        "apart": "번역 모델마다 데이터가 얼마나 필요한지는 "
+        "[따로 비교한 쪽](../../results/comparisons.md#how-much-data)에 있습니다.",
         "time": "코어 하나 기준",
     },
 }
@@ -112,4 +115,5 @@ def history_page(language: str, picture_folder: str) -> str:
 
     found = [(claim, read_results(results_file(KEPT, claim.number), claim)) for claim in map(load_claim, CLAIMS)]
     table = "\n".join([words["head"], *(row(*one) for one in found)])
-    return "\n\n".join([f"# {words['title']}", words["about"], table, *(section(*one) for one in found)]) + "\n"
+    head = [f"# {words['title']}", words["about"], words["apart"]]
+    return "\n\n".join([*head, table, *(section(*one) for one in found)]) + "\n"

@@ -103,7 +103,9 @@ def train_and_score(
 def run_all(protocol_file: Path, work: Path, only: str | None, limit: int | None) -> None:
     """Every run that has no row yet, or those of one model."""
     protocol, table = read_protocol(protocol_file), protocol_file.with_suffix(".csv")
-    best = tune.best_settings(protocol_file.with_name(protocol["tuning"]), protocol["models"] if only is None else [only])
+    best = tune.best_settings(
+        protocol_file.with_name(protocol["tuning"]), protocol["models"] if only is None else [only]
+    )
     finished = {(row["model"], int(row["pairs"]), int(row["seed"])) for row in read_rows(table)}
     waiting = [run for run in runs(protocol) if run.key not in finished and only in (None, run.model)]
     for run in waiting[:limit]:
@@ -174,7 +176,8 @@ def draw(protocol_file: Path) -> None:
     """The picture and the table from the CSV file."""
     from matplotlib.figure import Figure
 
-    rows, protocol = rows_of(protocol_file), read_protocol(protocol_file)
+    protocol = read_protocol(protocol_file)
+    rows = sorted(rows_of(protocol_file), key=lambda row: protocol["models"].index(row["model"]))
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)

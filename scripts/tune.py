@@ -213,11 +213,15 @@ def markdown_table(rows: list[dict[str, str]]) -> str:
 
 
 def show(protocol_file: Path) -> None:
-    """All trials as a Markdown file, the best of each model on the screen."""
-    rows = rows_of(protocol_file)
+    """All trials as a Markdown file; on the screen the best of each model, or how many trials it still lacks."""
+    rows, protocol = rows_of(protocol_file), read_protocol(protocol_file)
     protocol_file.with_suffix(".md").write_text(markdown_table(rows), encoding="utf-8")
-    for model, settings in best_settings(protocol_file).items():
-        print(model, " ".join(flags_of(settings)))
+    for model in protocol["models"]:
+        missing = protocol["trials"] - sum(row["model"] == model for row in rows)
+        if missing:
+            print(f"{model}: {missing} of {protocol['trials']} trials have not run")
+        else:
+            print(model, " ".join(flags_of(best_settings(protocol_file, [model])[model])))
 
 
 def main() -> int:

@@ -198,6 +198,11 @@ def korean_lessons() -> str:
     return lesson_table("docs/ko/lessons", ("연도", "강의", "`model_type`", "논문"))
 
 
+def data_sizes_table() -> str:
+    """What scripts/compare_data_sizes.py wrote: BLEU against training pairs, and where lines cross."""
+    return (ROOT / "scripts" / "comparisons" / "data_sizes_de.md").read_text(encoding="utf-8").strip()
+
+
 def adding_table() -> str:
     """The adding problem: what share each network gets right, a column for each lag; the middle one of its seeds."""
     runs = json.loads((ROOT / "scripts" / "comparisons" / "adding.json").read_text(encoding="utf-8"))["runs"]
@@ -245,6 +250,7 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     },
     "docs/results/comparisons.md": {
         "pretraining": pretraining_tables,
+        "data sizes": data_sizes_table,
         "adding": adding_table,
         "language models": language_models_table,
     },
