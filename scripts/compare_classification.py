@@ -23,7 +23,6 @@ ones, and the paper's penalty.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import time
@@ -43,6 +42,7 @@ from comparison_rows import (
     read_protocol,
     read_rows,
     rows_of,
+    trained,
 )
 from small_classifier import SmallClassifier
 
@@ -266,8 +266,6 @@ def train_small(run: Run, protocol: dict[str, Any], work: Path, command: str) ->
 def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> dict[str, Any]:
     """A row of an architecture of the zoo."""
     from hf_attention_zoo.tasks.labels.evaluation import evaluate_classifier
-    from hf_attention_zoo.tasks.train import run_training
-    from hf_attention_zoo.training.run_plan import parse_run
 
     folder, settings = work / run.folder, run.settings
     data = protocol["datasets"][run.dataset]
@@ -290,9 +288,7 @@ def train_zoo(run: Run, protocol: dict[str, Any], work: Path, command: str) -> d
         **{f"tokenizer.{name}": value for name, value in tokenizer.items()},
         **{f"config.{name}": value for name, value in settings.get("config", {}).items()},
     }
-    if not (folder / "training.json").is_file():
-        run_training(parse_run([settings["model"], *flags_of(flags)], command=command))
-    facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    facts = trained([settings["model"], *flags_of(flags)], folder, command)
     metrics = evaluate_classifier(folder, dataset=run.path, split="test", baselines=False)
     vectors = facts.get("word_vectors") or {}
     return row_of(

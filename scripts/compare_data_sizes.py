@@ -11,7 +11,6 @@ goes on from its last state. `draw` reads the CSV file alone and writes the pict
 
 from __future__ import annotations
 
-import argparse
 import math
 import statistics
 import sys
@@ -22,7 +21,15 @@ from pathlib import Path
 from typing import Any
 
 import tune
-from comparison_rows import append_row, folder_name, mean_and_spread, read_protocol, read_rows, rows_of
+from comparison_rows import (
+    append_row,
+    folder_name,
+    mean_and_spread,
+    protocol_command,
+    read_protocol,
+    read_rows,
+    rows_of,
+)
 
 FIELDS = (
     "model",
@@ -81,7 +88,7 @@ def train_and_score(
     own = {**settings, "num_train_epochs": run.passes, "seed": run.seed}
     flags = tune.run_flags(run.model, own, protocol, data, folder)
     command = f"python scripts/compare_data_sizes.py run scripts/comparisons/{name}.yaml --work_dir runs/{name}"
-    facts = tune.trained(flags, folder, command)
+    facts = tune.timed_training(flags, folder, command)
     metrics = evaluate_checkpoint(folder, split="test", batch_size=64, **protocol["generation"])
     results = metrics["results"]
     return {
@@ -207,23 +214,6 @@ def draw(protocol_file: Path) -> None:
     print(markdown_table(rows), end="")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
-    running = commands.add_parser("run", help="train and score what has no row yet")
-    running.add_argument("protocol", type=Path)
-    running.add_argument("--work_dir", type=Path, required=True, help="folder for pairs, tokenizers and models")
-    running.add_argument("--only", help="only runs of this model")
-    running.add_argument("--limit", type=int, help="at most so many runs")
-    drawing = commands.add_parser("draw", help="picture and Markdown table from the CSV file")
-    drawing.add_argument("protocol", type=Path)
-    options = parser.parse_args()
-    if options.command == "run":
-        run_all(options.protocol, options.work_dir, options.only, options.limit)
-    else:
-        draw(options.protocol)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    told = ("train and score what has no row yet", "runs", "picture and Markdown table from the CSV file")
+    sys.exit(protocol_command(__doc__, run_all, ("draw", draw), told))

@@ -14,7 +14,6 @@ table of means beside it.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 from collections.abc import Iterator
@@ -31,6 +30,7 @@ from comparison_rows import (
     read_protocol,
     read_rows,
     rows_of,
+    trained,
 )
 
 FIELDS = (
@@ -104,9 +104,7 @@ def train_and_score(run: Run, protocol: dict[str, Any], work: Path, command: str
     import torch
     from transformers import GenerationConfig
 
-    from hf_attention_zoo.tasks.train import run_training
     from hf_attention_zoo.tasks.translation.evaluation import evaluate_checkpoint
-    from hf_attention_zoo.training.run_plan import parse_run
 
     folder = work / run.folder
     training = {**protocol["training"], **run.training}
@@ -126,9 +124,7 @@ def train_and_score(run: Run, protocol: dict[str, Any], work: Path, command: str
         **training,
         **{f"config.{name}": value for name, value in run.config.items()},
     }
-    if not (folder / "training.json").is_file():
-        run_training(parse_run([run.model, *flags_of(flags)], command=command))
-    facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    facts = trained([run.model, *flags_of(flags)], folder, command)
     search = GenerationConfig.from_pretrained(folder)
     search.update(**protocol["generation"])  # the folder decodes as it is scored
     search.save_pretrained(folder)

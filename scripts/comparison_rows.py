@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import hashlib
 import io
 import json
 import shutil
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,52 @@ def flags_of(settings: dict[str, Any]) -> list[str]:
         if value is not None
         for word in (f"--{name}", str(value).lower() if isinstance(value, bool) else str(value))
     ]
+
+
+def trained(flags: list[str], folder: Path, command: str) -> dict[str, Any]:
+    """Train, or take what is finished: what training.json says.
+
+    Args:
+        flags: arguments of `attention-zoo train`, with `folder` as its output.
+        command: what is noted as the command that was used.
+    """
+    if not (folder / "training.json").is_file():
+        from hf_attention_zoo.tasks.train import run_training
+        from hf_attention_zoo.training.run_plan import parse_run
+
+        run_training(parse_run(flags, command=command))
+    facts: dict[str, Any] = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    return facts
+
+
+def protocol_command(
+    about: str,
+    run: Callable[[Path, Path, str | None, int | None], None],
+    showing: tuple[str, Callable[[Path], None]],
+    said: tuple[str, str, str],
+) -> int:
+    """The command line of a comparison: `run` with its protocol, and a second command that reads its rows alone.
+
+    Args:
+        about: the script's docstring.
+        run: takes protocol, work folder, the only model and the most runs.
+        showing: the second command's name, and what takes its protocol.
+        said: what `run` does, what one of its runs is called in plural, what the second command does.
+    """
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    running = commands.add_parser("run", help=said[0])
+    running.add_argument("protocol", type=Path)
+    running.add_argument("--work_dir", type=Path, required=True, help="folder for pairs, tokenizers and models")
+    running.add_argument("--only", help=f"only {said[1]} of this model")
+    running.add_argument("--limit", type=int, help=f"at most so many {said[1]}")
+    commands.add_parser(showing[0], help=said[2]).add_argument("protocol", type=Path)
+    options = parser.parse_args()
+    if options.command == "run":
+        run(options.protocol, options.work_dir, options.only, options.limit)
+    else:
+        showing[1](options.protocol)
+    return 0
 
 
 def drop_checkpoints(folder: Path) -> None:

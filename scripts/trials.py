@@ -12,7 +12,6 @@ file and are not trained again; one that was cut off goes on from its last check
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 import tempfile
@@ -21,7 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from comparison_rows import append_row, drop_checkpoints, flags_of, folder_name, read_protocol, read_rows, rows_of
+from comparison_rows import (
+    append_row,
+    drop_checkpoints,
+    flags_of,
+    folder_name,
+    read_protocol,
+    read_rows,
+    rows_of,
+    trained,
+)
 
 ALWAYS = ("system", "trial", "seed", "parameters", "epochs", "seconds", "hardware")
 
@@ -69,15 +77,11 @@ def row_of(trial: Trial, protocol: dict[str, Any], folder: Path) -> dict[str, An
     """
     from hf_attention_zoo.folders.card_text import measured
     from hf_attention_zoo.tasks.table import task_for
-    from hf_attention_zoo.tasks.train import run_training
-    from hf_attention_zoo.training.run_plan import parse_run
 
     if "test" in protocol["scores"]:
         raise SystemExit("trials are chosen on the validation split; leave the test split out of `scores`")
-    if not (folder / "training.json").is_file():
-        noted = shlex.join(["attention-zoo", "train", *trial.argv(Path(folder.name))])  # as a reader would type it
-        run_training(parse_run(trial.argv(folder), command=noted))
-    facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    noted = shlex.join(["attention-zoo", "train", *trial.argv(Path(folder.name))])  # as a reader would type it
+    facts = trained(trial.argv(folder), folder, noted)
     task, found = task_for(folder), {}
     for split, listed in protocol["scores"].items():
         with tempfile.TemporaryDirectory() as scratch:

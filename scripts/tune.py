@@ -12,7 +12,6 @@ stopped search goes on where it was. `show` prints the best of each model and wr
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import sys
@@ -22,7 +21,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from comparison_rows import append_row, drop_checkpoints, flags_of, folder_name, read_protocol, read_rows, rows_of
+from comparison_rows import (
+    append_row,
+    drop_checkpoints,
+    flags_of,
+    folder_name,
+    protocol_command,
+    read_protocol,
+    read_rows,
+    rows_of,
+    trained,
+)
 
 FIELDS = (
     "model",
@@ -127,19 +136,13 @@ def run_flags(model: str, settings: dict[str, Any], protocol: dict[str, Any], da
     return [model, *flags_of(flags)]
 
 
-def trained(flags: list[str], folder: Path, command: str) -> dict[str, Any]:
-    """Train, or take what is finished, and drop the checkpoints: what training.json says, and processor seconds."""
-    from hf_attention_zoo.tasks.train import run_training
-    from hf_attention_zoo.training.run_plan import parse_run
-
-    spent: float | None = None
-    if not (folder / "training.json").is_file():
-        whole = not list(folder.glob("checkpoint-*"))  # a run that goes on has spent more than is seen here
-        begun = time.process_time()
-        run_training(parse_run(flags, command=command))
-        spent = round(time.process_time() - begun, 1) if whole else None
+def timed_training(flags: list[str], folder: Path, command: str) -> dict[str, Any]:
+    """As `trained`, with processor seconds, and without the checkpoints."""
+    whole = not (folder / "training.json").is_file() and not list(folder.glob("checkpoint-*"))
+    begun = time.process_time()
+    facts = trained(flags, folder, command)
+    spent = round(time.process_time() - begun, 1) if whole else None  # what goes on has spent more than is seen here
     drop_checkpoints(folder)
-    facts: dict[str, Any] = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     return facts | {"processor_seconds": spent}
 
 
@@ -157,7 +160,7 @@ def run_all(protocol_file: Path, work: Path, only: str | None, limit: int | None
         data = draw_pairs(protocol, protocol["pairs"], 0, protocol["validation_pairs"], work / "pairs")
         folder = work / trial.folder
         flags = run_flags(trial.model, trial.settings, protocol, data, folder)
-        facts = trained(
+        facts = timed_training(
             [*flags, "--metric_for_best_model", CHOSEN_BY],
             folder,
             f"python scripts/tune.py run scripts/comparisons/{protocol_file.name} --work_dir runs/{work.name}",
@@ -224,23 +227,10 @@ def show(protocol_file: Path) -> None:
             print(model, " ".join(flags_of(best_settings(protocol_file, [model])[model])))
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
-    running = commands.add_parser("run", help="train and validate what has no row yet")
-    running.add_argument("protocol", type=Path)
-    running.add_argument("--work_dir", type=Path, required=True, help="folder for pairs, tokenizers and models")
-    running.add_argument("--only", help="only trials of this model")
-    running.add_argument("--limit", type=int, help="at most so many trials")
-    showing = commands.add_parser("show", help="the best settings, and all trials as a Markdown table")
-    showing.add_argument("protocol", type=Path)
-    options = parser.parse_args()
-    if options.command == "run":
-        run_all(options.protocol, options.work_dir, options.only, options.limit)
-    else:
-        show(options.protocol)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    told = (
+        "train and validate what has no row yet",
+        "trials",
+        "the best settings, and all trials as a Markdown table",
+    )
+    sys.exit(protocol_command(__doc__, run_all, ("show", show), told))

@@ -10,11 +10,10 @@ its score is left out and the note says so.
 from __future__ import annotations
 
 import importlib.util
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from hf_attention_zoo.metrics.scoring import bleu_tokenizer
+from hf_attention_zoo.metrics.scoring import bleu_tokenizer, plain_text
 
 ORDERS = (1, 2, 3, 4)
 
@@ -100,11 +99,10 @@ def meteor(
 
 def exact_matches(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> float:
     """Share of captions, in percent, that are one of their references but for case, form of letters and spacing."""
-
-    def plain(text: str) -> str:
-        return " ".join(unicodedata.normalize("NFC", text).lower().split())
-
-    hits = [plain(caption) in map(plain, listed) for caption, listed in zip(predictions, references, strict=True)]
+    hits = [
+        plain_text(caption).lower() in (plain_text(text).lower() for text in listed)
+        for caption, listed in zip(predictions, references, strict=True)
+    ]
     return 100 * sum(hits) / len(hits)
 
 

@@ -122,8 +122,12 @@ def exact_matches(predictions: Sequence[str], references: Sequence[str]) -> floa
 
 def is_exact(prediction: str, reference: str) -> bool:
     """Whether a translation is its reference, whatever the form of letters (NFC) and the spacing."""
-    plain, wanted = (" ".join(unicodedata.normalize("NFC", text).split()) for text in (prediction, reference))
-    return plain == wanted
+    return plain_text(prediction) == plain_text(reference)
+
+
+def plain_text(text: str) -> str:
+    """A text in one form of letters (NFC), with one space between words."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def copy_baseline(

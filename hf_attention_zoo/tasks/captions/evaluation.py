@@ -10,7 +10,7 @@ import math
 import shlex
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from hf_attention_zoo.tasks.captions.evaluation_flags import build_parser
 from hf_attention_zoo.tasks.captions.examples import cached_features, regions_folder
 from hf_attention_zoo.tasks.captions.rows import CaptionRows, load_captions
 from hf_attention_zoo.training.dotted_flags import split_dotted
-from hf_attention_zoo.training.scored_data import chosen_data
+from hf_attention_zoo.training.scored_data import ChosenData, chosen_data
 
 DATA_FIELDS = ("dataset", "dataset_config", "target_lang", "source_column", "target_column")
 SCORES = ("bleu1", "bleu2", "bleu3", "bleu4", "cider", "meteor", "exact")
@@ -143,6 +143,22 @@ def baseline_captions(
     return {"most_frequent": [frequent] * len(means), "nearest": nearest}
 
 
+def read_captions(
+    chosen: ChosenData, language: str | None, pictures_outside: bool = False
+) -> Mapping[str, CaptionRows]:
+    """The splits of what is scored, as the training had them; raises as `load_captions` and `ChosenData.rows`."""
+    data = chosen.arguments
+    loaded = load_captions(
+        chosen.name,
+        language=language,
+        dataset_config=data.dataset_config,
+        picture_column=data.source_column,
+        caption_column=data.target_column,
+        pictures_outside=pictures_outside,
+    )
+    return chosen.rows(loaded)
+
+
 def evaluate_captioner(
     folder: str | Path,
     *,
@@ -187,17 +203,8 @@ def evaluate_captioner(
     processor.tokenizer = tokenizer  # which reads files
     given = dict(zip(DATA_FIELDS, (dataset, dataset_config, target_lang, source_column, target_column), strict=True))
     chosen = chosen_data(folder, given)
-    data: dict[str, Any] = {name: getattr(chosen.arguments, name) for name in DATA_FIELDS}
-    language = data["target_lang"] or getattr(tokenizer, "language", None)
-    columns = {"picture_column": data["source_column"], "caption_column": data["target_column"]}
-    loaded = load_captions(
-        data["dataset"],
-        language=language,
-        dataset_config=data["dataset_config"],
-        pictures_outside=pictures_outside,
-        **columns,
-    )
-    splits = chosen.rows(loaded)
+    language = chosen.arguments.target_lang or getattr(tokenizer, "language", None)
+    splits = read_captions(chosen, language, pictures_outside)
     rows = rows_of_split(splits, split, max_samples)
     if group_column is not None and any(group_column not in row for row in rows.rows):
         raise ValueError(
@@ -223,11 +230,11 @@ def evaluate_captioner(
     metrics: dict[str, Any] = {
         "task": "image-captioning",
         "dataset": {
-            "name": str(data["dataset"]),
+            "name": chosen.name,
             "split": split,
             "rows": len(rows),
             **({"language": language} if language else {}),
-            **({"licence": get_sample(data["dataset"]).licence} if is_sample(str(data["dataset"])) else {}),
+            **({"licence": get_sample(chosen.name).licence} if is_sample(chosen.name) else {}),
         },
         "model_type": model.config.model_type,
         "parameters": model.num_parameters(),

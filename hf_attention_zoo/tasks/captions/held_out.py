@@ -9,8 +9,7 @@ from hf_attention_zoo.evaluation.judged_rows import HeldOut, JudgedRow
 from hf_attention_zoo.evaluation.metrics_file import rows_of_split
 from hf_attention_zoo.folders.saved_model import load_checkpoint, load_reader
 from hf_attention_zoo.metrics.caption_scoring import exact_matches
-from hf_attention_zoo.tasks.captions.evaluation import caption_rows
-from hf_attention_zoo.tasks.captions.rows import load_captions
+from hf_attention_zoo.tasks.captions.evaluation import caption_rows, read_captions
 from hf_attention_zoo.training.scored_data import chosen_data
 
 
@@ -27,15 +26,8 @@ def held_out_rows(folder: str | Path, *, split: str = "validation", dataset: str
     processor = load_reader(folder)
     processor.tokenizer = tokenizer  # which reads files
     chosen = chosen_data(folder, {"dataset": dataset})
-    data = chosen.arguments
-    splits = load_captions(
-        chosen.name,
-        language=data.target_lang or getattr(tokenizer, "language", None),
-        dataset_config=data.dataset_config,
-        picture_column=data.source_column,
-        caption_column=data.target_column,
-    )
-    rows = rows_of_split(chosen.rows(splits), split, None)
+    language = chosen.arguments.target_lang or getattr(tokenizer, "language", None)
+    rows = rows_of_split(read_captions(chosen, language), split, None)
 
     def judge(places: Sequence[int]) -> list[JudgedRow]:
         captions = caption_rows(model, processor, rows, places).captions

@@ -8,7 +8,7 @@ translated and scored by exactly one of them.
 import math
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ from hf_attention_zoo.tasks.translation.evaluation_flags import build_parser
 from hf_attention_zoo.tasks.translation.rows import load_data
 from hf_attention_zoo.tasks.translation.seen_rows import seen_and_unseen
 from hf_attention_zoo.training.dotted_flags import split_dotted
-from hf_attention_zoo.training.scored_data import chosen_data
+from hf_attention_zoo.training.scored_data import ChosenData, chosen_data
 
 DECODING_FIELDS = (
     "num_beams",
@@ -92,6 +92,31 @@ def translate_shares(model: Any, tokenizer: Any, sources: Sequence[str], **setti
     return [found[i] for i in range(len(sources))]
 
 
+def languages_of(chosen: ChosenData, tokenizer: Any) -> tuple[str | None, str | None]:
+    """Source and target language of what is scored: the data's, or else the tokenizer's."""
+    data = chosen.arguments
+    source = data.source_lang or getattr(tokenizer, "source_lang", None)
+    return source, data.target_lang or getattr(tokenizer, "target_lang", None)
+
+
+def read_pairs(chosen: ChosenData, tokenizer: Any, columns: dict[str, str] | None = None) -> Mapping[str, Any]:
+    """The splits of what is scored, as the training had them; raises as `load_data` and `ChosenData.rows`.
+
+    Args:
+        columns: as for `load_data`; default: those of the training.
+    """
+    data = chosen.arguments
+    source_lang, target_lang = languages_of(chosen, tokenizer)
+    splits = data.read(
+        load_data,
+        columns=columns or data.columns(),
+        source_lang=source_lang,
+        target_lang=target_lang,
+        max_words=data.max_words,
+    )
+    return chosen.rows(splits)
+
+
 def evaluate_checkpoint(
     folder: str | Path,
     *,
@@ -143,18 +168,9 @@ def evaluate_checkpoint(
     given = {"dataset": dataset, "dataset_config": dataset_config, "max_words": max_words}
     given |= {"source_lang": source_lang, "target_lang": target_lang}
     chosen = chosen_data(folder, given)
-    data, dataset = chosen.arguments, chosen.name
-    max_words = data.max_words
-    source_lang = data.source_lang or getattr(tokenizer, "source_lang", None)
-    target_lang = data.target_lang or getattr(tokenizer, "target_lang", None)
-    splits = data.read(
-        load_data,
-        columns=columns or data.columns(),
-        source_lang=source_lang,
-        target_lang=target_lang,
-        max_words=max_words,
-    )
-    splits = chosen.rows(splits)
+    dataset, max_words = chosen.name, chosen.arguments.max_words
+    source_lang, target_lang = languages_of(chosen, tokenizer)
+    splits = read_pairs(chosen, tokenizer, columns)
     pairs = rows_of_split(splits, split, max_samples)
     sources, references = list(pairs["source"]), list(pairs["target"])
     if seen and (split == "train" or "train" not in splits):

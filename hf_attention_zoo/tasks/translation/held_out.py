@@ -10,7 +10,7 @@ from hf_attention_zoo.evaluation.metrics_file import rows_of_split
 from hf_attention_zoo.folders.saved_model import load_checkpoint
 from hf_attention_zoo.metrics.scoring import corpus_chrf, is_exact
 from hf_attention_zoo.seq2seq.translating import translate
-from hf_attention_zoo.tasks.translation.rows import load_data
+from hf_attention_zoo.tasks.translation.evaluation import read_pairs
 from hf_attention_zoo.training.scored_data import chosen_data
 
 WRONG_BELOW = 50.0  # chrF
@@ -27,15 +27,7 @@ def held_out_rows(folder: str | Path, *, split: str = "validation", dataset: str
     """
     model, tokenizer = load_checkpoint(folder)
     chosen = chosen_data(folder, {"dataset": dataset})
-    data = chosen.arguments
-    splits = data.read(
-        load_data,
-        columns=data.columns(),
-        source_lang=data.source_lang or getattr(tokenizer, "source_lang", None),
-        target_lang=data.target_lang or getattr(tokenizer, "target_lang", None),
-        max_words=data.max_words,
-    )
-    rows = rows_of_split(chosen.rows(splits), split, None)
+    rows = rows_of_split(read_pairs(chosen, tokenizer), split, None)
     sources, references = list(rows["source"]), list(rows["target"])
 
     def judge(places: Sequence[int]) -> list[JudgedRow]:

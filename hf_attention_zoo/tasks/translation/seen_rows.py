@@ -17,11 +17,11 @@ def groups_by_words(known: Sequence[str], sources: Sequence[str]) -> dict[str, l
     sentences = set(known)
     words = {word for sentence in sentences for word in sentence.split()}
     unseen = [place for place, source in enumerate(sources) if source not in sentences]
-    new = [place for place in unseen if not words.issuperset(sources[place].split())]
+    familiar = {place: words.issuperset(sources[place].split()) for place in unseen}
     return {
         "unseen": unseen,
-        "unseen, of words that training has": [place for place in unseen if place not in set(new)],
-        "unseen, with a word that training does not have": new,
+        "unseen, of words that training has": [place for place in unseen if familiar[place]],
+        "unseen, with a word that training does not have": [place for place in unseen if not familiar[place]],
     }
 
 
