@@ -16,7 +16,7 @@ from torch import Tensor
 from transformers import GenerationConfig
 
 from hf_attention_zoo.loops.may_run import GLOBAL_HOOKS, HOOKS
-from hf_attention_zoo.loops.packed_output import packed_output
+from hf_attention_zoo.loops.packed_products import packed_output
 from hf_attention_zoo.seq2seq.encoder_decoder import TranslationHead
 from hf_attention_zoo.seq2seq.open_sources import select_rows
 from hf_attention_zoo.seq2seq.search_rules import STEP_ARGUMENTS, STEP_FLAGS

@@ -265,7 +265,7 @@ def test_every_place_that_asks_whether_a_twin_may_run_is_in_the_table() -> None:
         for name in uses_of(word, tree)
     }
     # The output layer of a search has no backward pass, and a test of its own: test_packed_output.py.
-    assert asked == {twin.asked for twin in WITH_LAYERS} | {"hf_attention_zoo.loops.packed_output:packed_output"}
+    assert asked == {twin.asked for twin in WITH_LAYERS} | {"hf_attention_zoo.loops.packed_products:packed_output"}
 
 
 def test_every_backward_written_by_hand_and_every_class_with_a_twin_is_in_the_table() -> None:

@@ -9,7 +9,7 @@ from torch.nn.utils import parametrize
 
 from hf_attention_zoo import get_architecture
 from hf_attention_zoo.loops.may_run import formulas_only
-from hf_attention_zoo.loops.packed_output import LEAST_NUMBERS, packed_output
+from hf_attention_zoo.loops.packed_products import LEAST_NUMBERS, packed_output
 
 WORDS, WIDTH = LEAST_NUMBERS // 50, 50
 on_this_machine = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch is built without oneDNN")
