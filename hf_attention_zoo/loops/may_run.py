@@ -6,7 +6,7 @@ weight, a mask of pruning, a hook) is known to the formula alone, and so is what
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -53,10 +53,15 @@ def is_recorded() -> bool:
     )
 
 
-def is_plain(layer: nn.Module) -> bool:
-    """Whether a layer computes what its class says from its own weights, and nothing else."""
+def is_plain(layer: nn.Module, known: Set[type[nn.Module]] = KNOWN) -> bool:
+    """Whether a layer computes what its class says from its own weights, and nothing else.
+
+    Args:
+        layer: any module.
+        known: the classes that the twin knows.
+    """
     return (
-        type(layer) in KNOWN
+        type(layer) in known
         and "forward" not in vars(layer)  # replaced, as accelerate does
         and not any(getattr(layer, hooks) for hooks in HOOKS)
         and all(weight is None or is_plain_weight(weight) for weight in layer._parameters.values())

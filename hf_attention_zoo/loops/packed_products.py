@@ -1,41 +1,115 @@
-"""The output layer of a search for few hypotheses: its product in another library's layout.
+"""Products of a search for few hypotheses, in another library's layout.
 
-A search for one sentence multiplies four or five rows by a matrix of thousands of words. torch's library of matrix
-products is made for many rows; oneDNN, which comes with torch, takes half the time or less for few, once the weight is
-laid out for it. That is done once for a search, which has tens of steps, and is not kept: who changes a weight between
-two searches changes what the second one finds.
+A search for one sentence multiplies four or five rows by matrices of hundreds of units or thousands of words. torch's
+library of matrix products is made for many rows; oneDNN, which comes with torch, takes half the time or less for few,
+once the weight is laid out for it. A layout is kept for the next search, together with the weight's product with a
+fixed vector; if that product is another one now, the weight has changed, in whatever way, and is laid out again.
 
-Shapes: N rows, H inputs, V words.
+Shapes: N rows, H inputs, V outputs (of an output layer, words).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.weak import WeakIdKeyDictionary
 
 from hf_attention_zoo.loops.may_run import twin_may_run
 
-MOST_ROWS = 8
-LEAST_NUMBERS = 500_000  # of a weight; below, the layout costs more than a search gains
+ROWS = range(2, 9)
+LEAST_NUMBERS = 60_000  # of a weight; below, the call costs more than the layout gains
+MOST_KEPT = 256 * 2**20  # bytes of all layouts together
+
+Product = Callable[[Tensor], Tensor]
 
 
-def packed_output(layer: nn.Module, rows: int) -> Callable[[Tensor], Tensor] | None:
+class Layout(NamedTuple):
+    """A weight laid out.
+
+    Attributes:
+        rows: N that it is for.
+        seen: what the weight's parts were then.
+        weight: in oneDNN's form.
+        size: bytes.
+    """
+
+    rows: int
+    seen: Tensor
+    weight: Tensor
+    size: int
+
+
+_kept: Any = WeakIdKeyDictionary()  # the first part of a weight -> its layout
+
+
+def packed_output(layer: nn.Module, rows: int) -> Product | None:
     """A linear layer on (N, H) -> (N, V), or None where the layer itself is to be called.
 
     Args:
         layer: the output layer.
         rows: N.
     """
-    if rows > MOST_ROWS or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
+    if torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
         return None
-    if type(layer) is not nn.Linear or not torch.backends.mkldnn.is_available() or not twin_may_run(layer):
+    if type(layer) is not nn.Linear or not twin_may_run(layer) or not may_pack([layer.weight], rows):
         return None
-    weight, bias = layer.weight, layer.bias
-    if weight.device.type != "cpu" or weight.dtype != torch.float32 or weight.numel() < LEAST_NUMBERS:
-        return None
+    return packed([layer.weight], layer.bias, rows)
+
+
+def product(weights: Sequence[Tensor], biases: Sequence[Tensor | None], rows: int) -> Product:
+    """x -> x W^T + b on (N, H) -> (N, V), laid out for few rows where that pays; W and b hold still while it is used.
+
+    Args:
+        weights: parts of W, (V_i, H) each.
+        biases: parts of b, (V_i,) each; all or none of them.
+        rows: N.
+    """
+    parts = [part for part in biases if part is not None]
+    bias = None if not parts else parts[0] if len(parts) == 1 else torch.cat(parts)
+    if may_pack(weights, rows):
+        return packed(weights, bias, rows)
+    return partial(functional.linear, weight=weights[0] if len(weights) == 1 else torch.cat(list(weights)), bias=bias)
+
+
+def may_pack(weights: Sequence[Tensor], rows: int) -> bool:
+    """Whether there is such a layout for N rows, and the weight has numbers enough that it pays."""
+    if rows not in ROWS or not torch.backends.mkldnn.is_available():
+        return False
+    known = all(each.device.type == "cpu" and each.dtype == torch.float32 for each in weights)
+    return known and sum(each.numel() for each in weights) >= LEAST_NUMBERS
+
+
+def packed(weights: Sequence[Tensor], bias: Tensor | None, rows: int) -> Product:
+    """The product with a weight as it is now, in its parts, whose layout is made or known."""
     operations: Any = torch.ops.mkldnn
-    laid_out = operations._reorder_linear_weight(weight.detach(), rows)
+    laid_out = layout(weights, rows)
     return lambda states: operations._linear_pointwise(states, laid_out, bias, "none", [], "")
+
+
+def layout(weights: Sequence[Tensor], rows: int) -> Tensor:
+    """W (V, H) in oneDNN's form, from its parts."""
+    seen = torch.cat([part.detach() @ probe(part.shape[1]) for part in weights])
+    kept = _kept.get(weights[0])
+    if kept is not None and kept.rows == rows and torch.equal(kept.seen, seen):
+        return kept.weight
+    whole = weights[0] if len(weights) == 1 else torch.cat(list(weights))
+    operations: Any = torch.ops.mkldnn
+    made = Layout(rows, seen, operations._reorder_linear_weight(whole.detach(), rows), 4 * whole.numel())
+    _kept.pop(weights[0], None)
+    if sum(each.size for each in _kept.values()) + made.size <= MOST_KEPT:
+        _kept[weights[0]] = made
+    return made.weight
+
+
+@lru_cache(maxsize=8)
+def probe(size: int) -> Tensor:
+    """A fixed vector (H,) of numbers between 1 and 2 of either sign: small in no place, and in no two places alike."""
+    made = torch.Generator().manual_seed(size)
+    with torch.inference_mode(False), torch.no_grad():
+        signs = torch.randint(0, 2, (size,), generator=made) * 2 - 1
+        return (1 + torch.rand(size, generator=made)) * signs

@@ -2,7 +2,8 @@
 
 It finds what transformers' search finds, with its rules for the end (`early_stopping`, `length_penalty`):
 
-- The likeliest words are chosen among raw logits; only they are turned into log-probabilities.
+- Forbidden words are struck out of the log-probabilities in place; the likeliest are looked for among the blocks of
+  words that have the largest numbers.
 - Hypotheses are not copied when beams change places. Each step notes its words and the beams that they continue, and
   the returned hypotheses are read backwards in the end.
 - Sources whose result cannot change any more leave the batch.
@@ -25,6 +26,8 @@ from hf_attention_zoo.seq2seq.decoding_steps import DecodingSteps
 from hf_attention_zoo.seq2seq.search_rules import SearchRules
 
 NOTHING = -1e9  # the score of a beam that is none
+BLOCK = 64  # words
+LARGE = 500_000  # numbers in a table that is searched by blocks
 
 
 @dataclass
@@ -67,6 +70,29 @@ class Trace:
                 all_words.append(backwards[::-1])
                 all_rows.append([source * beams + row for row in reversed(rows)])
         return all_words, all_rows
+
+
+def largest(scores: Tensor, number: int) -> tuple[Tensor, Tensor]:
+    """The largest numbers of each row and their columns, the largest first, as `topk` gives them.
+
+    They stand in the blocks of columns with the largest maxima, so that in a large table only those are searched.
+
+    Args:
+        scores: (N, V).
+        number: W, at most V.
+    """
+    rows, columns = scores.shape
+    blocks = columns // BLOCK
+    if blocks <= 2 * number or scores.numel() < LARGE or scores.device.type != "cpu":
+        return scores.topk(number)
+    inside, rest = scores.split([blocks * BLOCK, columns - blocks * BLOCK], 1)
+    inside = inside.unflatten(1, (blocks, BLOCK))
+    best = inside.amax(-1).topk(number)[1]  # (N, W) blocks
+    some = inside.gather(1, best[:, :, None].expand(-1, -1, BLOCK)).flatten(1)
+    found, places = torch.cat([some, rest], 1).topk(number)
+    block = places // BLOCK
+    blocks_of = torch.cat([best, best.new_full((rows, rest.shape[1] // BLOCK + 1), blocks)], 1).gather(1, block)
+    return found, blocks_of * BLOCK + places % BLOCK
 
 
 class BeamSearch:
@@ -138,13 +164,10 @@ class BeamSearch:
         rows, size = logits.shape[0], min(self.width, logits.shape[1])
         if self.keeps and self.config.output_logits:
             self.all_logits.append(logits)
+        allowed = self.rules.forbid(logits.log_softmax(-1), self.length, in_place=True)
         if self.keeps and self.config.output_scores:
-            allowed = self.rules.forbid(logits.log_softmax(-1), self.length)
             self.all_scores.append(allowed)
-            each, words = allowed.topk(size)  # (N, W)
-        else:
-            each, words = self.rules.forbid(logits, self.length).topk(size)
-            each = each - logits.logsumexp(-1, keepdim=True)
+        each, words = largest(allowed, size)  # (N, W)
         sums = (each.view(-1, self.beams, size) + scores[:, :, None]).view(rows // self.beams, -1)  # (C, K W)
         top, places = sums.topk(self.width)
         return top, words.view(sums.shape).gather(1, places), places // size

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers import GenerationConfig
+from transformers.utils import ModelOutput
 
 from hf_attention_zoo.loops.may_run import GLOBAL_HOOKS, HOOKS
 from hf_attention_zoo.loops.packed_products import packed_output
@@ -60,8 +61,7 @@ class DecodingSteps:
             self.outputs |= {"decoder_attentions": (), "cross_attentions": ()}
         if config.return_dict_in_generate and config.output_hidden_states:
             self.outputs |= {"decoder_hidden_states": ()}
-        self._first = model._prefill(input_ids, config, arguments, is_first_iteration=not config.is_assistant)
-        self.cache = self._first.cache
+        self.cache: Any = arguments.get("cache")
         names = (*STEP_ARGUMENTS, *STEP_FLAGS)
         self._arguments = {name: arguments[name] for name in names if arguments.get(name) is not None}
         self._direct = (
@@ -74,8 +74,23 @@ class DecodingSteps:
             and adds_nothing(model.model)
         )
         self._output: Callable[[Tensor], Tensor] | None = None
+        self._states: Callable[[Tensor, Any], Tensor] | None = None
         if self._direct:
             self._output = packed_output(model.lm_head, input_ids.shape[0])
+        self._first: Any
+        if self._begins(input_ids, config):
+            self._first = self._next_directly(input_ids[:, 0])
+        else:
+            self._first = model._prefill(input_ids, config, arguments, is_first_iteration=not config.is_assistant)
+        self.cache = self._first.cache
+        if self._direct and hasattr(model.model.decoder, "search_step") and adds_nothing(model.model.decoder):
+            self._states = model.model.decoder.search_step(input_ids.shape[0])
+
+    def _begins(self, input_ids: Tensor, config: GenerationConfig) -> bool:
+        """Whether the prompt is the start symbol alone, of which the decoder needs to be told nothing else."""
+        fresh = self.cache is None or self.cache.get_seq_length() == 0
+        read = isinstance(self._arguments.get("encoder_outputs"), ModelOutput)
+        return self._direct and fresh and read and input_ids.shape[1] == 1 and not config.is_assistant
 
     @property
     def first(self) -> Any:
@@ -98,7 +113,12 @@ class DecodingSteps:
     def _next_directly(self, words: Tensor) -> Step:
         """What the model would do, without what it does for others."""
         model, given = self.model, self._arguments
-        source = model.model.source_arguments(given["encoder_outputs"], given.get("attention_mask"))
+        if self._states is not None:
+            return self._step(self._states(words, self.cache)[:, None], self.cache)
+        states = given["encoder_outputs"]
+        if hasattr(model.model, "earlier_states"):
+            states = model.model.earlier_states(states, self.cache is not None)
+        source = model.model.source_arguments(states, given.get("attention_mask"))
         decoded = model.model.decoder(
             words[:, None],
             *source,
@@ -109,10 +129,13 @@ class DecodingSteps:
             hypotheses_per_source=given.get("hypotheses_per_source", 1),
             return_dict=True,
         )
-        states = decoded.last_hidden_state
+        return self._step(decoded.last_hidden_state, decoded.cache)
+
+    def _step(self, states: Tensor, cache: Any) -> Step:
+        """States (N, 1, D) of the last words -> the step with their logits."""
         if self._output is not None:
-            return Step(self._output(states[:, 0])[:, None], decoded.cache)
-        return Step(model.logits_and_loss(states, None, None, decoded.cache)[0], decoded.cache)
+            return Step(self._output(states[:, 0])[:, None], cache)
+        return Step(self.model.logits_and_loss(states, None, None, cache)[0], cache)
 
     def keep_sources(self, staying: Tensor) -> None:
         """Keep the sources at these places of the present ones."""

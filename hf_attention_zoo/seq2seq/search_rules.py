@@ -98,11 +98,17 @@ class SearchRules:
         self.forbidden_until = [rule for rule in self.forbidden_until if not torch.equal(ids, rule[1])]
         self.forbidden_until.append((max([length, *same]), ids))
 
-    def forbid(self, scores: Tensor, length: int) -> Tensor:
-        """Scores (N, V) of the words behind hypotheses of `length` tokens, with -inf at forbidden words."""
+    def forbid(self, scores: Tensor, length: int, in_place: bool = False) -> Tensor:
+        """Scores (N, V) of the words behind hypotheses of `length` tokens, with -inf at forbidden words.
+
+        Args:
+            scores: of all words.
+            length: tokens of the hypotheses, prompt included.
+            in_place: whether to write into them.
+        """
         columns = [*self.forbidden, *(ids for until, ids in self.forbidden_until if length < until)]
         for ids in columns:
-            scores = scores.index_fill(1, ids, -torch.inf)
+            scores = scores.index_fill_(1, ids, -torch.inf) if in_place else scores.index_fill(1, ids, -torch.inf)
         return scores
 
     def ended(self, words: Tensor, length: int, sources: Tensor | None) -> Tensor:

@@ -264,8 +264,13 @@ def test_every_place_that_asks_whether_a_twin_may_run_is_in_the_table() -> None:
         for path, tree in files_with(word)
         for name in uses_of(word, tree)
     }
-    # The output layer of a search has no backward pass, and a test of its own: test_packed_output.py.
-    assert asked == {twin.asked for twin in WITH_LAYERS} | {"hf_attention_zoo.loops.packed_products:packed_output"}
+    # What a search alone uses has no backward pass, and its own tests: test_packed_products.py, test_search_steps.py.
+    searching = {
+        "hf_attention_zoo.loops.packed_products:packed_output",
+        "hf_attention_zoo.models.rnnsearch.step_rnnsearch:may_step",
+        "hf_attention_zoo.models.transformer2017.step_transformer2017:may_step",
+    }
+    assert asked == {twin.asked for twin in WITH_LAYERS} | searching
 
 
 def test_every_backward_written_by_hand_and_every_class_with_a_twin_is_in_the_table() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from transformers.masking_utils import create_bidirectional_mask
 from transformers.utils.generic import is_flash_attention_requested
 
 from hf_attention_zoo.parts.model_inputs import check_vectors
 from hf_attention_zoo.parts.text_inputs import with_kernel
+from hf_attention_zoo.seq2seq.shared_source_cache import SharedSourceCache
 from hf_attention_zoo.seq2seq.two_vocabularies import TwoVocabularies
 
 
@@ -56,6 +59,23 @@ def cross_masking(config: Any) -> Any:
     transformers leaves out pads there by one mask for queries and keys, but target and source have their own.
     """
     return with_kernel(config, "sdpa") if is_flash_attention_requested(config) else config
+
+
+def mask_of_source(masking: Any, queries: Tensor, source_mask: Tensor | None, cache: SharedSourceCache | None) -> Any:
+    """The mask for a kernel, made once for all steps of a search.
+
+    Args:
+        masking: the config that names the kernel.
+        queries: (B, K T, D), of which shape and type are read.
+        source_mask: (B, S) bool, true at tokens; that of the cache comes first.
+        cache: the decoder's state.
+    """
+    if cache is not None and cache.source_mask is not None:
+        source_mask = cache.source_mask
+    if source_mask is None:
+        return None
+    make = partial(create_bidirectional_mask, cross_masking(masking), queries, source_mask)
+    return make() if cache is None else cache.kept_mask(masking, queries, make)
 
 
 def target_mask(real: Tensor, vectors: Tensor, first: int | Tensor) -> Tensor:

@@ -17,7 +17,7 @@ S source and T target positions, D model size, h heads, V target vocabulary.
 from __future__ import annotations
 
 import math
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -40,10 +40,11 @@ from hf_attention_zoo.models.transformer2017.configuration_transformer2017 impor
 from hf_attention_zoo.models.transformer2017.inputs_transformer2017 import (
     SharedTable,
     check_ids,
-    cross_masking,
+    mask_of_source,
     target_mask,
 )
 from hf_attention_zoo.models.transformer2017.layers_transformer2017 import DecoderLayer, EncoderLayer
+from hf_attention_zoo.models.transformer2017.step_transformer2017 import layer_steps, may_step
 from hf_attention_zoo.parts.model_inputs import (
     check_vectors,
     encoder_mask,
@@ -232,12 +233,8 @@ class Transformer2017Decoder(TokenStack):
             attention_mask if real is None else real,
             None if cache is None else cache.self_attention_cache,
         )
-        source_mask = None
-        if encoder_attention_mask is not None:
-            queries = states.view(sources, -1, states.shape[-1])
-            wanted = (cross_masking(masking), queries, encoder_attention_mask)
-            made = partial(create_bidirectional_mask, *wanted)
-            source_mask = made() if cache is None else cache.kept_mask(masking, queries, made)
+        queries = states.view(sources, -1, states.shape[-1])
+        source_mask = mask_of_source(masking, queries, encoder_attention_mask, cache)
         packing = source_packing = None
         if not with_weights and not with_states:
             if cache is None:
@@ -258,6 +255,31 @@ class Transformer2017Decoder(TokenStack):
             attentions=self_weights if with_weights else None,
             cross_attentions=cross_weights if with_weights else None,
         )
+
+    def search_step(self, rows: int) -> Callable[[Tensor, Any], Tensor] | None:
+        """A fast twin of `forward` for a search: the next words (N,) and the state -> states (N, D).
+
+        Args:
+            rows: N at first.
+
+        Returns:
+            None where the formula has to run.
+        """
+        config = self.config
+        changed = type(self).forward is not Transformer2017Decoder.forward or config.decoder_start == "zero"
+        if changed or not may_step(self.layers, config._attn_implementation):
+            return None
+        layers = layer_steps(self.layers, rows)
+
+        def step(words: Tensor, cache: SharedSourceCache) -> Tensor:
+            states = self.positioned(self.embed_tokens(words[:, None]), cache.get_seq_length())  # (N, 1, D)
+            source_mask = mask_of_source(config, states.view(cache.sources, -1, states.shape[-1]), None, cache)
+            states = states[:, 0]
+            for layer in layers:
+                states = layer(states, cache, source_mask)
+            return states
+
+        return step
 
 
 class Transformer2017Model(SharedTable, Transformer2017PreTrainedModel):
