@@ -156,3 +156,30 @@ def no_answerer() -> str:
         f"the most words with the question {simple:.1f}: it is not published. The task is there "
         "([fine-tuning](../howto/pretrain.md), `--task question-answering`), with questions of your own."
     )
+
+
+def replaced_table() -> str:
+    """Translators that took the place of earlier ones: scores, passes and seconds of both, and the trials behind them.
+
+    An earlier folder's figures are those of its own metrics.json and training.json, kept in checkpoints_before.json.
+    """
+    comparisons = ROOT / "scripts" / "comparisons"
+    before = json.loads((comparisons / "checkpoints_before.json").read_text(encoding="utf-8"))
+    of_both = [part for name in ("BLEU", "chrF", "passes", "seconds") for part in (f"{name} before", name)]
+    head = ["checkpoint", "trials", *of_both]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for name, earlier in before.items():
+        folder = ROOT / "model_cards" / name
+        training = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+        if training["command"] == earlier["command"]:
+            continue
+        results = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["results"]
+        trials = comparisons / f"tuning_{training['arguments']['source_lang']}.csv"
+        tried = sum(row["model"] == training["architecture"] for row in read_rows(trials)) if trials.exists() else 0
+        cells = [f"`{name}`", str(tried)]
+        for score in ("bleu", "chrf"):
+            cells += [f"{earlier[score]:.1f}", f"{results[score]['value']:.1f}"]
+        cells += [f"{earlier['epochs']:.0f}", f"{training['epochs']:.0f}"]
+        cells += [f"{earlier['seconds']:,.0f}", f"{training['seconds']:,.0f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from checkpoint_tables import checkpoint_table, no_answerer, seen_table
+from checkpoint_tables import checkpoint_table, no_answerer, replaced_table, seen_table
 from comparison_rows import read_rows
 from speed_tables import compiling_table, counts_table, growth_table, peers_table
 
@@ -245,6 +245,7 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "README.ko.md": {"architectures": korean_lessons},
     "docs/results/checkpoints.md": {
         "checkpoints": checkpoint_table,
+        "replaced": replaced_table,
         "seen": seen_table,
         "questions": no_answerer,
     },
