@@ -78,10 +78,17 @@ def product(weights: Sequence[Tensor], biases: Sequence[Tensor | None], rows: in
 
 def may_pack(weights: Sequence[Tensor], rows: int) -> bool:
     """Whether there is such a layout for N rows, and the weight has numbers enough that it pays."""
-    if rows not in ROWS or not torch.backends.mkldnn.is_available():
+    if rows not in ROWS or not has_layouts():
         return False
     known = all(each.device.type == "cpu" and each.dtype == torch.float32 for each in weights)
     return known and sum(each.numel() for each in weights) >= LEAST_NUMBERS
+
+
+@lru_cache(maxsize=1)
+def has_layouts() -> bool:
+    """Whether this torch comes with oneDNN and with the two operators that lay out and multiply."""
+    names = ("_reorder_linear_weight", "_linear_pointwise")
+    return torch.backends.mkldnn.is_available() and all(hasattr(torch.ops.mkldnn, name) for name in names)
 
 
 def packed(weights: Sequence[Tensor], bias: Tensor | None, rows: int) -> Product:
