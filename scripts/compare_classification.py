@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 import torch
 from comparison_rows import (
+    allow_again,
     append_row,
     drop_checkpoints,
     flags_of,
@@ -346,20 +347,28 @@ def redundancy(folder: Path, dataset: str) -> dict[str, float]:
 KINDS = {"baseline": score_baseline, "small": train_small, "zoo": train_zoo, "package": train_package}
 
 
-def run_all(protocol_file: Path, work: Path, paths: dict[str, str], only: str | None, limit: int | None) -> None:
-    """Every run that has no row yet, or the first `limit` of those whose name contains `only`."""
+def run_all(
+    protocol_file: Path, work: Path, paths: dict[str, str], only: str | None, limit: int | None, again: bool = False
+) -> None:
+    """Every run that has no row yet, or the first `limit` of those whose name contains `only`.
+
+    Args:
+        again: whether those with a row run, too, and keep it.
+    """
     protocol, table = read_protocol(protocol_file), protocol_file.with_suffix(".csv")
     unknown = set(paths) - set(protocol["datasets"])
     if unknown:
         raise SystemExit(f"{protocol_file} has no data set {', '.join(sorted(unknown))}")
     finished = {(row["dataset"], row["system"], int(row["seed"])) for row in read_rows(table)}
-    waiting = [run for run in runs(protocol, paths) if run.key not in finished and (only is None or only in run.name)]
+    named = [run for run in runs(protocol, paths) if only is None or only in run.name]
+    waiting = [run for run in named if again or run.key not in finished]
     for run in waiting[:limit]:
         print(f"=== {run.name}", flush=True)
         program = f"python scripts/compare_classification.py run scripts/comparisons/{protocol_file.name}"
-        command = f'{program} --work_dir runs/classes --only "{run.name}"'
+        command = f'{program} --work_dir runs/classes --only "{run.name}" --again'
         row = KINDS[run.settings["kind"]](run, protocol, work, command)
-        append_row(table, row, FIELDS)
+        if run.key not in finished:
+            append_row(table, row, FIELDS)
         drop_checkpoints(work / run.folder)
         print(f"=== accuracy {row['accuracy']} after {row['seconds']} s", flush=True)
 
@@ -402,6 +411,7 @@ def main() -> int:
     run.add_argument("--data", action="append", default=[], metavar="NAME=FOLDER", help="where a data set lies")
     run.add_argument("--only", help="only runs whose name (data set, system, seed) contains this")
     run.add_argument("--limit", type=int, help="at most so many runs")
+    allow_again(run)
     table = commands.add_parser("table", help="write the tables of what has been run")
     table.add_argument("protocol", type=Path)
     options = parser.parse_args()
@@ -417,6 +427,7 @@ def main() -> int:
         dict(word.split("=", 1) for word in options.data),
         options.only,
         options.limit,
+        options.again,
     )
     return 0
 

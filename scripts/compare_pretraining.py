@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from comparison_rows import (
+    allow_again,
     append_row,
     append_rows,
     check_settings,
@@ -125,7 +126,7 @@ def shown_command(command: str, file: Path, only: str, data: str | None) -> str:
     """What makes a folder again, called from the root of this repository if the protocol lies in it."""
     root = Path(__file__).resolve().parents[1]
     shown = file.resolve().relative_to(root) if file.resolve().is_relative_to(root) else file
-    words = ["python", "scripts/compare_pretraining.py", command, shown.as_posix(), "--only", only]
+    words = ["python", "scripts/compare_pretraining.py", command, shown.as_posix(), "--only", only, "--again"]
     return shlex.join(words + ([] if data is None else ["--data", f"{data}=FOLDER"]))
 
 
@@ -149,8 +150,8 @@ def finish(folder: Path, settings: str) -> None:
     drop_checkpoints(folder)
 
 
-def pretrain(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str) -> None:
-    """Train and score the bodies that are not there yet and have their text."""
+def pretrain(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str, again: bool = False) -> None:
+    """Train and score the bodies that are not there yet and have their text, with `again` those with rows, too."""
     protocol = read_protocol(protocol_file)
     results = protocol_file.with_suffix(".perplexity.csv")
     scored = {row["body"]: row.get("settings") for row in read_rows(results)}
@@ -165,7 +166,8 @@ def pretrain(protocol_file: Path, work_dir: Path, data: dict[str, str], only: st
         settings = body_fingerprint(protocol, name)
         if name in scored:
             check_settings(name, results, scored[name], settings)
-            continue
+            if not again:
+                continue
         folder = body_folder(work_dir, name)
         if not is_trained(folder, name, settings):
             sections = body_settings(protocol, name)
@@ -186,7 +188,8 @@ def pretrain(protocol_file: Path, work_dir: Path, data: dict[str, str], only: st
             for number in HELD_OUT
             if number in numbers
         ]
-        append_rows(results, rows, PERPLEXITY_FIELDS)
+        if name not in scored:
+            append_rows(results, rows, PERPLEXITY_FIELDS)
         print(f"{name}: " + ", ".join(f"{n} {metrics['results'][n]}" for n in HELD_OUT if n in metrics["results"]))
 
 
@@ -206,8 +209,8 @@ def runs_of(protocol: dict[str, Any], data: dict[str, str], only: str) -> list[R
     return found
 
 
-def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str) -> None:
-    """Fine-tune and score what has no row yet."""
+def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str, again: bool = False) -> None:
+    """Fine-tune and score what has no row yet, with `again` what has one, too."""
     protocol = read_protocol(protocol_file)
     results = protocol_file.with_suffix(".csv")
     done = {(row["task"], row["system"], row["seed"]): row.get("settings") for row in read_rows(results)}
@@ -228,7 +231,8 @@ def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str) ->
         name = f"{one.task}, {one.system}, seed {one.seed}"
         if one.key in done:
             check_settings(name, results, done[one.key], settings)
-            continue
+            if not again:
+                continue
         if not is_trained(folder, name, settings):
             check_body(protocol, work_dir, source)
             start = {"model" if body else "tokenizer": body_folder(work_dir, source)}
@@ -253,7 +257,8 @@ def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str) ->
             **hardware(),
             "settings": settings,
         }
-        append_row(results, row, FIELDS)
+        if one.key not in done:
+            append_row(results, row, FIELDS)
         print(f"{name}: {metric} {row['value']}")
 
 
@@ -375,12 +380,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--work_dir", type=Path, default=Path("runs/pretraining"))
     parser.add_argument("--data", action="append", default=[], metavar="NAME=FOLDER")
     parser.add_argument("--only", default="", help="the one of this name, or all whose name has this word")
+    allow_again(parser)
     chosen = parser.parse_args(arguments)
     data = dict(entry.split("=", 1) for entry in chosen.data)
     if chosen.command == "pretrain":
-        pretrain(chosen.protocol, chosen.work_dir, data, chosen.only)
+        pretrain(chosen.protocol, chosen.work_dir, data, chosen.only, chosen.again)
     elif chosen.command == "run":
-        run(chosen.protocol, chosen.work_dir, data, chosen.only)
+        run(chosen.protocol, chosen.work_dir, data, chosen.only, chosen.again)
     else:
         text = table(chosen.protocol)
         chosen.protocol.with_suffix(".md").write_text(text, encoding="utf-8")

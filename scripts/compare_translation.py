@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from comparison_rows import (
+    allow_again,
     append_row,
     drop_checkpoints,
     flags_of,
@@ -150,17 +151,23 @@ def train_and_score(run: Run, protocol: dict[str, Any], work: Path, command: str
     }
 
 
-def run_all(protocol_file: Path, work: Path, only: str | None, limit: int | None) -> None:
-    """Every run that has no row yet, or the first `limit` of those whose model and variant contain `only`."""
+def run_all(protocol_file: Path, work: Path, only: str | None, limit: int | None, again: bool = False) -> None:
+    """Every run that has no row yet, or the first `limit` of those whose model and variant contain `only`.
+
+    Args:
+        again: whether those with a row run, too, and keep it.
+    """
     protocol, table = read_protocol(protocol_file), protocol_file.with_suffix(".csv")
     finished = {(row["model"], row["variant"], int(row["seed"])) for row in read_rows(table)}
-    waiting = [run for run in runs(protocol) if run.key not in finished and (only is None or only in run.name)]
+    named = [run for run in runs(protocol) if only is None or only in run.name]
+    waiting = [run for run in named if again or run.key not in finished]
     for run in waiting[:limit]:
         print(f"=== {run.model}, {run.variant}, seed {run.seed}", flush=True)
         program = f"python scripts/compare_translation.py run scripts/comparisons/{protocol_file.name}"
-        command = f'{program} --work_dir runs/{protocol_file.stem} --only "{run.name}"'
+        command = f'{program} --work_dir runs/{protocol_file.stem} --only "{run.name}" --again'
         row = train_and_score(run, protocol, work, command)
-        append_row(table, row, FIELDS)
+        if run.key not in finished:
+            append_row(table, row, FIELDS)
         print(f"=== BLEU {row['bleu']} after {row['seconds']} s", flush=True)
 
 
@@ -273,12 +280,13 @@ def main() -> int:
     training.add_argument("--work_dir", type=Path, required=True, help="folder for tokenizer and models")
     training.add_argument("--only", help="only runs whose model and variant contain this text")
     training.add_argument("--limit", type=int, help="at most so many runs")
+    allow_again(training)
     drawing = commands.add_parser("draw", help="picture and Markdown table from the CSV file")
     drawing.add_argument("protocol", type=Path)
     drawing.add_argument("--title")
     options = parser.parse_args()
     if options.command == "run":
-        run_all(options.protocol, options.work_dir, options.only, options.limit)
+        run_all(options.protocol, options.work_dir, options.only, options.limit, options.again)
     else:
         draw(options.protocol, options.title)
     return 0

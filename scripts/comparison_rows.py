@@ -131,6 +131,13 @@ def protocol_command(
     return 0
 
 
+def allow_again(parser: argparse.ArgumentParser) -> None:
+    """Adds `--again`, with which a published folder is made from a comparison whose rows are kept."""
+    parser.add_argument(
+        "--again", action="store_true", help="train what has a row, too, where its folder is not there; rows stay"
+    )
+
+
 def drop_checkpoints(folder: Path) -> None:
     """Delete the states of a training that is finished and scored."""
     for checkpoint in folder.glob("checkpoint-*"):

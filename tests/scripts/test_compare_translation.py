@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -75,10 +76,29 @@ def test_every_variant_and_seed_becomes_one_row_and_finished_rows_are_left_alone
     assert len({row["target_tokens"] for row in rows}) == 1, "the budget in target tokens is the same for all"
     assert int(rows[0]["parameters"]) > int(rows[1]["parameters"]), "feeding widens the first decoder layer"
     assert not list(work.glob("*/checkpoint-*"))
+    kept, elsewhere = protocol_file.with_suffix(".csv").read_text(), protocol_file.parent / "elsewhere"
+    noted = shlex.split(json.loads(next(work.glob("*/training.json")).read_text())["command"])
+    only, again = noted[noted.index("--only") + 1], "--again" in noted
+    script.run_all(protocol_file, elsewhere, only=only, limit=1, again=again)
+    assert list(elsewhere.glob("*/model.safetensors")), "what a folder notes makes it again"
+    assert protocol_file.with_suffix(".csv").read_text() == kept
     script.draw(protocol_file, None)
     assert protocol_file.with_suffix(".png").stat().st_size > 5000
     table = protocol_file.with_suffix(".md").read_text()
     assert table.count("| `luong` |") == 2 and "±" in table
+
+
+def test_published_folders_note_commands_that_train_though_their_rows_are_kept() -> None:
+    found = 0
+    for noted in sorted((Path(__file__).parents[2] / "model_cards").glob("*/training.json")):
+        command = json.loads(noted.read_text(encoding="utf-8"))["command"]
+        if "scripts/compare_" in command:
+            found += 1
+            assert "--again" in command, noted
+            lines = noted.with_name("README.md").read_text(encoding="utf-8").splitlines()
+            shown = [shlex.split(line) for line in lines if line.startswith("python scripts/compare_")]
+            assert shlex.split(command) in shown, noted
+    assert found
 
 
 def test_drawing_without_results_says_what_to_do(script: ModuleType, protocol_file: Path) -> None:
