@@ -171,7 +171,7 @@ def replaced_table() -> str:
     for name, earlier in before.items():
         folder = ROOT / "model_cards" / name
         training = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-        if training["command"] == earlier["command"]:
+        if (training["steps"], training["seconds"]) == (earlier["updates"], earlier["seconds"]):
             continue
         results = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["results"]
         trials = comparisons / f"tuning_{training['arguments']['source_lang']}.csv"
