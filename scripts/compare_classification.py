@@ -350,11 +350,7 @@ KINDS = {"baseline": score_baseline, "small": train_small, "zoo": train_zoo, "pa
 def run_all(
     protocol_file: Path, work: Path, paths: dict[str, str], only: str | None, limit: int | None, again: bool = False
 ) -> None:
-    """Every run that has no row yet, or the first `limit` of those whose name contains `only`.
-
-    Args:
-        again: whether those with a row run, too, and keep it.
-    """
+    """Every run that has no row yet, with `again` those that have one, or the first `limit` named like `only`."""
     protocol, table = read_protocol(protocol_file), protocol_file.with_suffix(".csv")
     unknown = set(paths) - set(protocol["datasets"])
     if unknown:
@@ -421,14 +417,8 @@ def main() -> int:
     wrong = [word for word in options.data if "=" not in word]
     if wrong:
         parser.error(f"--data {wrong[0]}: give NAME=FOLDER")
-    run_all(
-        options.protocol,
-        options.work_dir,
-        dict(word.split("=", 1) for word in options.data),
-        options.only,
-        options.limit,
-        options.again,
-    )
+    paths = dict(word.split("=", 1) for word in options.data)
+    run_all(options.protocol, options.work_dir, paths, options.only, options.limit, options.again)
     return 0
 
 
