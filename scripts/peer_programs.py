@@ -127,14 +127,6 @@ def transformers_search(model: Any, sentences: Sentences, beams: int, words: int
 
 def joeynmt_model(sizes: Sizes, transformer: bool) -> Any:
     """JoeyNMT's Transformer with tied tables, or its GRU with Bahdanau's attention and input feeding."""
-    from joeynmt.model import build_model
-    from joeynmt.vocabulary import Vocabulary
-
-    names = ("unk", "pad", "bos", "eos")
-    special = {f"{name}_token": token for name, token in zip(names, SPECIAL, strict=True)}
-    special |= {f"{name}_id": k for k, name in enumerate(names)}
-    words = [f"w{k}" for k in range(sizes.vocabulary - len(SPECIAL))]
-    vocabulary = Vocabulary(words, SimpleNamespace(**special, sep_token=None, sep_id=None, lang_tags=[]))
     embeddings = {"embedding_dim": sizes.embedding, "scale": transformer, "dropout": sizes.dropout}
     side: dict[str, Any] = {
         "type": "transformer" if transformer else "recurrent",
@@ -151,10 +143,28 @@ def joeynmt_model(sizes: Sizes, transformer: bool) -> Any:
         encoder = {**side, "bidirectional": True}
         decoder = {**side, "attention": "bahdanau", "input_feeding": True, "init_hidden": "bridge"}
     config = {"encoder": encoder, "decoder": decoder, "tied_embeddings": transformer, "tied_softmax": transformer}
-    logging.getLogger("joeynmt.model").setLevel(logging.WARNING)
-    model = build_model(config, vocabulary, vocabulary)
+    model = joeynmt_of(config, sizes.vocabulary, sizes.vocabulary)
     model.loss_function = ("crossentropy", 0.0)
     return model
+
+
+def joeynmt_of(config: dict[str, Any], source_words: int, target_words: int) -> Any:
+    """A model of JoeyNMT from the part `model` of a configuration; one vocabulary where the numbers are equal."""
+    from joeynmt.model import build_model
+    from joeynmt.vocabulary import Vocabulary
+
+    names = ("unk", "pad", "bos", "eos")
+    special = {f"{name}_token": token for name, token in zip(names, SPECIAL, strict=True)}
+    special |= {f"{name}_id": k for k, name in enumerate(names)}
+    sides = [
+        Vocabulary(
+            [f"w{k}" for k in range(count - len(SPECIAL))],
+            SimpleNamespace(**special, sep_token=None, sep_id=None, lang_tags=[]),
+        )
+        for count in (source_words, target_words)
+    ]
+    logging.getLogger("joeynmt.model").setLevel(logging.WARNING)
+    return build_model(config, *sides)
 
 
 def _joeynmt_batch(sentences: Sentences, targets: bool) -> Any:
