@@ -86,6 +86,8 @@ def runs(protocol: dict[str, Any]) -> list[Run]:
 def plan_of(entry: dict[str, Any], best: dict[str, dict[str, Any]]) -> tuple[dict[str, Any], Training]:
     """What a program is told of its model, and how it is trained: as the protocol says, or like a model here.
 
+    What the protocol says of the model of an entry that is like another comes on top.
+
     Args:
         best: model of the zoo -> settings that its validation chose.
     """
@@ -97,7 +99,7 @@ def plan_of(entry: dict[str, Any], best: dict[str, dict[str, Any]]) -> tuple[dic
         named = {name.removeprefix("config."): value for name, value in settings.items() if name.startswith("config.")}
         return {"model_type": entry["like"], **named}, training
     sizes: Sizes = sizes_of(settings)
-    return PROGRAMS[entry["toolkit"]].like(sizes), training
+    return {**PROGRAMS[entry["toolkit"]].like(sizes), **entry.get("model", {})}, training
 
 
 @dataclass(frozen=True)

@@ -203,6 +203,12 @@ def data_sizes_table() -> str:
     return (ROOT / "scripts" / "comparisons" / "data_sizes_de.md").read_text(encoding="utf-8").strip()
 
 
+def toolkits_tables() -> str:
+    """What scripts/compare_toolkits.py wrote of its protocols that have rows."""
+    kept = (ROOT / "scripts" / "comparisons" / f"toolkits_{pairs}_de.md" for pairs in ("short", "full"))
+    return "\n\n".join(path.read_text(encoding="utf-8").strip() for path in kept if path.is_file())
+
+
 def adding_table() -> str:
     """The adding problem: what share each network gets right, a column for each lag; the middle one of its seeds."""
     runs = json.loads((ROOT / "scripts" / "comparisons" / "adding.json").read_text(encoding="utf-8"))["runs"]
@@ -252,6 +258,7 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/results/comparisons.md": {
         "pretraining": pretraining_tables,
         "data sizes": data_sizes_table,
+        "toolkits": toolkits_tables,
         "adding": adding_table,
         "language models": language_models_table,
     },

@@ -80,6 +80,31 @@ def test_ids_go_to_a_program_and_come_back(systems: ModuleType) -> None:
     assert systems.ours([7, 8]) == [7, 8]
 
 
+@pytest.mark.parametrize(
+    ("program", "package"), [("marian", "transformers"), ("joeynmt", "joeynmt"), ("opennmt", "onmt")]
+)
+@pytest.mark.parametrize("heads", [None, 2])
+def test_a_program_learns_a_few_pairs_by_heart(
+    budget: ModuleType, systems: ModuleType, program: str, package: str, heads: int | None
+) -> None:
+    """Ids, shift, loss, search and the way back are right: greedily and with a beam each target comes out whole."""
+    pytest.importorskip(package)
+    if program == "marian" and heads is None:
+        pytest.skip("it is a Transformer")
+    pairs = [([4 + k, 5 + k, 3], [*range(9 - k, 12), 3]) for k in range(4)]
+    told = budget.Training(learning_rate=0.01, label_smoothing=0.1)
+    shape = systems.Sizes(hidden=16, embedding=16, layers=1, dropout=0.0, heads=heads, feedforward=32)
+    system = systems.PROGRAMS[program](systems.PROGRAMS[program].like(shape), told, (12, 12))
+    optimizer = told.optimizer_of(system.model.train())
+    for _ in range(150):
+        optimizer.zero_grad()
+        system.loss(pairs).backward()
+        optimizer.step()
+    for beams in (1, 3):
+        made = budget.translated(system, [source for source, _ in pairs], beams, 9, rows=3)
+        assert [[token for token in row if token > 3] for row in made] == [target[:-1] for _, target in pairs]
+
+
 @pytest.mark.parametrize("name", ["toolkits_short_de", "toolkits_full_de"])
 def test_the_protocols_say_what_each_program_is_told(compare: ModuleType, name: str) -> None:
     import tune
