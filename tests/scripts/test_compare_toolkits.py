@@ -81,16 +81,18 @@ def test_ids_go_to_a_program_and_come_back(systems: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "package"), [("marian", "transformers"), ("joeynmt", "joeynmt"), ("opennmt", "onmt")]
+    ("program", "package", "heads"),
+    [
+        ("marian", "transformers", 2),
+        *(("joeynmt", "joeynmt", heads) for heads in (None, 2)),
+        *(("opennmt", "onmt", heads) for heads in (None, 2)),
+    ],
 )
-@pytest.mark.parametrize("heads", [None, 2])
 def test_a_program_learns_a_few_pairs_by_heart(
     budget: ModuleType, systems: ModuleType, program: str, package: str, heads: int | None
 ) -> None:
     """Ids, shift, loss, search and the way back are right: greedily and with a beam each target comes out whole."""
     pytest.importorskip(package)
-    if program == "marian" and heads is None:
-        pytest.skip("it is a Transformer")
     pairs = [([4 + k, 5 + k, 3], [*range(9 - k, 12), 3]) for k in range(4)]
     told = budget.Training(learning_rate=0.01, label_smoothing=0.1)
     shape = systems.Sizes(hidden=16, embedding=16, layers=1, dropout=0.0, heads=heads, feedforward=32)
