@@ -248,7 +248,7 @@ def at_marks(rows: list[dict[str, str]], field: str) -> dict[float, float]:
 
 
 def markdown_table(protocol: dict[str, Any], rows: list[dict[str, str]]) -> str:
-    """A line for each system: updates, validation chrF at the marks, test scores; means over seeds."""
+    """A line for each system with updates, validation chrF and test scores, means over seeds; then who is ahead."""
     marks = protocol["marks"]
     groups = by_system(rows)
     lines = [
@@ -268,21 +268,52 @@ def markdown_table(protocol: dict[str, Any], rows: list[dict[str, str]]) -> str:
             f"| {name} | {len(ended)} | {int(ended[0]['parameters']):,} | {updates:,.0f} | {' | '.join(cells)} | "
             f"{mean_and_spread(ended, 'bleu')} | {mean_and_spread(ended, 'chrf')} |"
         )
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *standings(protocol, rows)]) + "\n"
+
+
+MEASURES = {"validation_chrf": "chrF", "validation_bleu": "BLEU"}
+
+
+def standings(protocol: dict[str, Any], rows: list[dict[str, str]]) -> list[str]:
+    """For each kind of model: at how many marks the model here is level with the best of the others or ahead."""
+    groups, said = by_system(rows), []
+    for kind in kinds_of(protocol):
+        named = {
+            name: entry for name, entry in protocol["systems"].items() if entry["kind"] == kind and name in groups
+        }
+        own = next((name for name, entry in named.items() if entry["toolkit"] == HERE), None)
+        others = [name for name in named if name != own]
+        if own is None or not others:
+            continue
+        for field, measure in MEASURES.items():
+            curve = at_marks(groups[own], field)
+            best = {mark: max((at_marks(groups[name], field)[mark], name) for name in others) for mark in curve}
+            behind = [mark for mark in curve if curve[mark] < best[mark][0]]
+            sentence = f"{kind}, validation {measure}: here ahead of the best of the others or level with it at "
+            sentence += f"{len(curve) - len(behind)} of {len(curve)} marks"
+            for mark in behind:
+                value, name = best[mark]
+                sentence += f"; behind at {mark:g} s ({curve[mark]:.1f}; {name} {value:.1f})"
+            said.append(f"- {sentence}.")
+    return said
+
+
+def kinds_of(protocol: dict[str, Any]) -> list[str]:
+    """Kinds of models that are compared with each other, in the protocol's order."""
+    return list(dict.fromkeys(entry["kind"] for entry in protocol["systems"].values()))
 
 
 def draw(protocol: dict[str, Any], rows: list[dict[str, str]], path: Path) -> None:
     """Validation chrF and BLEU against seconds: a column of panels for each kind of model."""
     from matplotlib.figure import Figure
 
-    kinds = list(dict.fromkeys(entry["kind"] for entry in protocol["systems"].values()))
-    shown = {"validation_chrf": "validation chrF", "validation_bleu": "validation BLEU"}
+    kinds = kinds_of(protocol)
     figure = Figure(figsize=(4.2 * len(kinds), 6.4), layout="constrained")
-    panels = figure.subplots(len(shown), len(kinds), sharex=True, sharey="row", squeeze=False)
+    panels = figure.subplots(len(MEASURES), len(kinds), sharex=True, sharey="row", squeeze=False)
     groups = by_system(rows)
     for column, kind in enumerate(kinds):
         named = [name for name, entry in protocol["systems"].items() if entry["kind"] == kind and name in groups]
-        for line, (field, said) in enumerate(shown.items()):
+        for line, (field, measure) in enumerate(MEASURES.items()):
             axes = panels[line][column]
             axes.spines[["top", "right"]].set_visible(False)
             for number, name in enumerate(named):
@@ -295,7 +326,7 @@ def draw(protocol: dict[str, Any], rows: list[dict[str, str]], path: Path) -> No
                 for row in groups[name]:
                     axes.plot(float(row["mark"]), float(row[field]), ".", color=f"C{number}", markersize=3, alpha=0.5)
             axes.set_ylim(bottom=0)
-            axes.set_ylabel(said if column == 0 else "")
+            axes.set_ylabel(f"validation {measure}" if column == 0 else "")
         panels[0][column].set_title(kind, fontsize=10)
         panels[0][column].legend(frameon=False, fontsize=7, loc="upper left")
         panels[-1][column].set_xlabel("processor seconds of training")
