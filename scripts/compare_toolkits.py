@@ -275,7 +275,7 @@ MEASURES = {"validation_chrf": "chrF", "validation_bleu": "BLEU"}
 
 
 def standings(protocol: dict[str, Any], rows: list[dict[str, str]]) -> list[str]:
-    """For each kind of model: at how many marks the model here is level with the best of the others or ahead."""
+    """For each kind of model: at which marks the model here is behind another, over the seeds that both have."""
     groups, said = by_system(rows), []
     for kind in kinds_of(protocol):
         named = {
@@ -286,16 +286,27 @@ def standings(protocol: dict[str, Any], rows: list[dict[str, str]]) -> list[str]
         if own is None or not others:
             continue
         for field, measure in MEASURES.items():
-            curve = at_marks(groups[own], field)
-            best = {mark: max((at_marks(groups[name], field)[mark], name) for name in others) for mark in curve}
-            behind = [mark for mark in curve if curve[mark] < best[mark][0]]
-            sentence = f"{kind}, validation {measure}: here ahead of the best of the others or level with it at "
-            sentence += f"{len(curve) - len(behind)} of {len(curve)} marks"
-            for mark in behind:
-                value, name = best[mark]
-                sentence += f"; behind at {mark:g} s ({curve[mark]:.1f}; {name} {value:.1f})"
-            said.append(f"- {sentence}.")
+            curves = [
+                (name, *(at_marks(group, field) for group in with_same_seeds(groups[own], groups[name])))
+                for name in others
+            ]
+            marks = at_marks(groups[own], field)
+            behind = [
+                f"at {mark:g} s behind {name} ({here[mark]:.1f}; {there[mark]:.1f})"
+                for mark in marks
+                for name, here, there in curves
+                if mark in here and here[mark] < there[mark]
+            ]
+            said.append(
+                f"- {kind}, validation {measure}: {own} is {'; '.join(behind) or 'behind none of the others'}."
+            )
     return said
+
+
+def with_same_seeds(one: list[dict[str, str]], other: list[dict[str, str]]) -> list[list[dict[str, str]]]:
+    """Rows of two systems with the seeds that both have."""
+    seeds = {row["seed"] for row in one} & {row["seed"] for row in other}
+    return [[row for row in group if row["seed"] in seeds] for group in (one, other)]
 
 
 def kinds_of(protocol: dict[str, Any]) -> list[str]:

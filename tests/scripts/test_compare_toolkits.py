@@ -180,3 +180,16 @@ def test_finished_runs_are_kept_whole_and_one_that_fails_loses_nobody_else(
     assert protocol_file.with_suffix(".png").is_file()
     table = protocol_file.with_suffix(".md").read_text(encoding="utf-8")
     assert "| here, Luong | 1 |" in table and "broken" not in table
+
+
+def test_who_is_behind_is_said_over_the_seeds_that_both_have(compare: ModuleType) -> None:
+    def row(system: str, seed: int, chrf: float) -> dict[str, str]:
+        return {"system": system, "seed": str(seed), "mark": "5", "validation_chrf": str(chrf), "validation_bleu": "1"}
+
+    systems = {name: {"kind": "LSTM", "toolkit": toolkit} for name, toolkit in (("ours", "here"), ("x", "joeynmt"))}
+    rows = [row("ours", 1, 20.0), row("ours", 2, 10.0), row("x", 1, 19.0)]
+    chrf, bleu = compare.standings({"systems": systems}, rows)
+    assert chrf == "- LSTM, validation chrF: ours is behind none of the others."
+    chrf, bleu = compare.standings({"systems": systems}, [*rows, row("x", 2, 13.0)])
+    assert chrf == "- LSTM, validation chrF: ours is at 5 s behind x (15.0; 16.0)."
+    assert bleu == "- LSTM, validation BLEU: ours is behind none of the others."
