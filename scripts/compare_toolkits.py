@@ -341,6 +341,7 @@ def draw(protocol: dict[str, Any], rows: list[dict[str, str]], path: Path) -> No
         panels[0][column].set_title(kind, fontsize=10)
         panels[0][column].legend(frameon=False, fontsize=7, loc="upper left")
         panels[-1][column].set_xlabel("processor seconds of training")
+    panels[0][0].set_ylim(0, 1.4 * max(float(row["validation_chrf"]) for row in rows))
     figure.savefig(path, dpi=120)
 
 
