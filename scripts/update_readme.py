@@ -204,9 +204,16 @@ def data_sizes_table() -> str:
 
 
 def toolkits_tables() -> str:
-    """What scripts/compare_toolkits.py wrote of its protocols that have rows."""
-    kept = (ROOT / "scripts" / "comparisons" / f"toolkits_{pairs}_de.md" for pairs in ("short", "full"))
-    return "\n\n".join(path.read_text(encoding="utf-8").strip() for path in kept if path.is_file())
+    """What scripts/compare_toolkits.py wrote, table and picture of each protocol; one without rows is named."""
+    parts = []
+    for name, pairs in (("toolkits_short_de", "Short pairs"), ("toolkits_full_de", "All pairs")):
+        path = ROOT / "scripts" / "comparisons" / f"{name}.md"
+        if not path.is_file():
+            parts.append(f"{pairs}: `{name}.yaml` has no run yet.")
+            continue
+        picture = f"![Validation chrF and BLEU against seconds of training](../../scripts/comparisons/{name}.png)"
+        parts += [f"{pairs} (validation chrF at the marks):", path.read_text(encoding="utf-8").strip(), picture]
+    return "\n\n".join(parts)
 
 
 def adding_table() -> str:
