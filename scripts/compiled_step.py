@@ -1,7 +1,8 @@
-"""A step of RNNsearch's search as it runs and compiled by torch, for `benchmark_scale.py`.
+"""A step of RNNsearch's search as it runs, and its formula compiled by torch, for `benchmark_scale.py`.
 
 A step is decoder and output layer for one word of every hypothesis of one sentence, from tensors of fixed shapes to
-tensors: what torch can compile of a search without its loop. Seconds are the processor's.
+tensors: what torch can compile of a search without its loop. As it runs it is the decoder's `search_step` and weights
+that are laid out; what is compiled calls the modules. Seconds are the processor's.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hf_attention_zoo.loops.packed_products import packed_output
 from hf_attention_zoo.seq2seq.decoding_state import DecodingState
 
 BEAMS, LENGTH, ROUNDS, STEPS = 5, 25, 15, 20
@@ -54,7 +56,15 @@ def compared(model: Any) -> dict[str, Any]:
         made = body.decoder(words, cache=cache, use_cache=True)
         return model.lm_head(made.last_hidden_state), cache.hypothesis
 
-    plain, wanted = step_time(step, begun.hypothesis)
+    states_of = body.decoder.search_step(BEAMS)
+    output = packed_output(model.lm_head, BEAMS) or model.lm_head
+
+    def step_as_it_runs(hypotheses: Hypotheses) -> tuple[Tensor, Hypotheses]:
+        cache = DecodingState()
+        cache.source, cache.hypothesis, cache.seen_tokens = kept, dict(hypotheses), 1
+        return output(states_of(words[:, 0], cache))[:, None], cache.hypothesis
+
+    plain, wanted = step_time(step_as_it_runs, begun.hypothesis)
     start = time.monotonic()
     compiled = torch.compile(step, dynamic=False)
     compiled(begun.hypothesis)
