@@ -80,9 +80,9 @@ def counts_table() -> str:
 
 
 def compiling_table() -> str:
-    """A step of a search and the same compiled."""
+    """A step of a search and its formula compiled."""
     lines = [
-        "| step of a search, one sentence | as it is | compiled | compiling | compiled pays after |",
+        "| step of a search, one sentence | as it runs | its formula, compiled | compiling | compiled pays after |",
         "|---" * 5 + "|",
     ]
     for (name,), row in scale_rows("compiling").items():
