@@ -18,7 +18,7 @@ from typing import Any
 
 from checkpoint_tables import checkpoint_table, no_answerer, replaced_table, seen_table
 from comparison_rows import read_rows
-from speed_tables import compiling_table, counts_table, growth_table, peers_table
+from speed_tables import compiling_table, counts_table, growth_table, peers_table, rates_table, text_table
 
 from hf_attention_zoo.registry import list_architectures
 
@@ -281,6 +281,8 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
         "counts": counts_table,
         "compiling": compiling_table,
         "growth": growth_table,
+        "rates": rates_table,
+        "text growth": text_table,
     },
 }
 
