@@ -222,7 +222,7 @@ def run_all(protocol_file: Path, work: Path, only: str | None, limit: int | None
         print(f"=== {run.system}, seed {run.seed}", flush=True)
         try:
             rows = train_and_score(run, protocol, best, texts, work)
-        except Exception:  # of a program that is not ours; the others' rows are not lost for it
+        except (Exception, SystemExit):  # of a program that is not ours; the others' rows are not lost for it
             traceback.print_exc()
             failed.append(f"{run.system}, seed {run.seed}")
             continue

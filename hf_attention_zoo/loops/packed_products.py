@@ -1,9 +1,10 @@
 """Products of a search for few hypotheses, in another library's layout.
 
 A search for one sentence multiplies four or five rows by matrices of hundreds of units or thousands of words. torch's
-library of matrix products is made for many rows; oneDNN, which comes with torch, takes half the time or less for few,
-once the weight is laid out for it. A layout is kept for the next search, together with the weight's product with a
-fixed vector; if that product is another one now, the weight has changed, in whatever way, and is laid out again.
+library of matrix products is made for many rows; oneDNN, which comes with torch, is faster for few, once the weight is
+laid out for it. A layout is kept for the next search, together with the weight's product with a
+fixed vector; if that product is another one now, the weight has changed, in whatever way, and is laid out again. All
+layouts together take `MOST_KEPT` bytes at most, as long as their weights live; what is beyond is laid out each time.
 
 Shapes: N rows, H inputs, V outputs (of an output layer, words).
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from threading import Lock
 from typing import Any, NamedTuple
 
 import torch
@@ -44,6 +46,7 @@ class Layout(NamedTuple):
     size: int
 
 
+_keeping = Lock()
 _kept: Any = WeakIdKeyDictionary()  # the first part of a weight -> its layout
 
 
@@ -107,16 +110,17 @@ def layout(weights: Sequence[Tensor], rows: int) -> Tensor:
     whole = weights[0] if len(weights) == 1 else torch.cat(list(weights))
     operations: Any = torch.ops.mkldnn
     made = Layout(rows, seen, operations._reorder_linear_weight(whole.detach(), rows), 4 * whole.numel())
-    _kept.pop(weights[0], None)
-    if sum(each.size for each in _kept.values()) + made.size <= MOST_KEPT:
-        _kept[weights[0]] = made
+    with _keeping:  # threads search with one model
+        _kept.pop(weights[0], None)
+        if sum(each.size for each in _kept.values()) + made.size <= MOST_KEPT:
+            _kept[weights[0]] = made
     return made.weight
 
 
 @lru_cache(maxsize=8)
 def probe(size: int) -> Tensor:
     """A fixed vector (H,) of numbers between 1 and 2 of either sign: small in no place, and in no two places alike."""
-    made = torch.Generator().manual_seed(size)
+    made = torch.Generator("cpu").manual_seed(size)
     with torch.inference_mode(False), torch.no_grad():
-        signs = torch.randint(0, 2, (size,), generator=made) * 2 - 1
-        return (1 + torch.rand(size, generator=made)) * signs
+        signs = torch.randint(0, 2, (size,), generator=made, device="cpu") * 2 - 1
+        return (1 + torch.rand(size, generator=made, dtype=torch.float32, device="cpu")) * signs

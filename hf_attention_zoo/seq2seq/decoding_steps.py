@@ -1,8 +1,7 @@
 """The model's side of a search: the prompt in one pass, then a word of every hypothesis at each step.
 
 Sources that are finished can leave: their rows go out of the model's batch and of its cache. A step calls decoder and
-output layer themselves where the model around them adds nothing: for one sentence, what lies between took a fifth of
-the time.
+output layer themselves where the model around them adds nothing, which for one sentence would take much of the time.
 """
 
 from __future__ import annotations
@@ -31,9 +30,13 @@ class Step:
     cache: Any
 
 
+REPLACED = ("forward", "logits_and_loss", "prepare_inputs_for_generation", "source_arguments", "earlier_states")
+
+
 def adds_nothing(module: Any) -> bool:
-    """Whether calling a module is nothing but its class's `forward`."""
-    return "forward" not in vars(module) and not any(getattr(module, hooks) for hooks in HOOKS)
+    """Whether a call is what the module's class, one of this package, does: no hook, no method of somebody else's."""
+    own = type(module).__module__.startswith(f"{__name__.partition('.')[0]}.")
+    return own and not any(name in vars(module) for name in REPLACED) and not any(getattr(module, h) for h in HOOKS)
 
 
 class DecodingSteps:

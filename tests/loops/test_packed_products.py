@@ -68,3 +68,19 @@ def test_a_search_finds_the_same_with_a_hook_and_calls_it(name: str, place: str)
     model.get_submodule(place).register_forward_hook(run)
     assert torch.equal(model.generate(source, **options), wanted)
     assert len(calls) == 7
+
+
+@on_this_machine
+def test_defaults_of_type_and_device_do_not_matter() -> None:
+    width = 61  # of no other test
+    layer = nn.Linear(width, 2 * LEAST_NUMBERS // width)
+    torch.set_default_dtype(torch.double)
+    try:
+        with torch.no_grad(), torch.device("meta"):
+            run = packed_output(layer, 5)
+    finally:
+        torch.set_default_dtype(torch.float)
+    assert run is not None
+    with torch.no_grad():
+        states = torch.randn(5, width)
+        torch.testing.assert_close(run(states), layer(states))

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from transformers import DynamicCache, EncoderDecoderCache
 
 import hf_attention_zoo
 from hf_attention_zoo import get_architecture
@@ -138,3 +139,72 @@ def test_the_largest_of_a_large_table_are_those_of_topk(columns: int) -> None:
         assert torch.equal(found, wanted.values)
         assert torch.equal(scores.gather(1, places), found)
         assert torch.equal(places[:4], wanted.indices[:4])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dropout_that_is_switched_on_alone_is_drawn(name: str) -> None:
+    model = model_of(name, dropout=0.3)
+    with torch.no_grad():
+        assert model.model.decoder.search_step(4) is not None
+        for part in model.modules():
+            if isinstance(part, nn.Dropout):
+                part.train()
+        assert model.model.decoder.search_step(4) is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_subclasses_and_methods_that_are_replaced_are_called(name: str) -> None:
+    model = model_of(name)
+    source, options = torch.randint(4, 40, (1, 6)), {"num_beams": 2, "max_new_tokens": 4, "min_new_tokens": 4}
+    calls: list[str] = []
+    prepare = model.prepare_inputs_for_generation
+
+    def prepared(*args: Any, **given: Any) -> Any:
+        calls.append("prepared")
+        return prepare(*args, **given)
+
+    model.prepare_inputs_for_generation = prepared
+    model.generate(source, **options)
+    assert calls == ["prepared"]  # for the prompt; later words never had one here
+    del model.prepare_inputs_for_generation
+    body = type(model.model)
+
+    def forward(self: Any, *args: Any, **given: Any) -> Any:
+        calls.append("forward")
+        return body.forward(self, *args, **given)
+
+    model.model.__class__ = type("Mine", (body,), {"forward": forward})
+    model.generate(source, **options)
+    assert calls.count("forward") == 4
+
+
+def test_a_search_that_goes_on_from_a_plain_cache_leaves_the_pads_of_the_source_out() -> None:
+    model = model_of("transformer2017")
+    source, prefix = torch.randint(4, 40, (2, 7)), torch.randint(4, 40, (2, 3))
+    source[1, 4:] = model.config.pad_token_id
+    mask = (source != model.config.pad_token_id).long()
+    options = {"max_new_tokens": 4, "return_dict_in_generate": True, "output_logits": True}
+
+    def run() -> Any:
+        config = model.config
+        cache = EncoderDecoderCache(DynamicCache(config=config), DynamicCache(config=config))
+        with torch.no_grad():
+            encoded = model.get_encoder()(source, mask)
+            model(encoder_outputs=encoded, attention_mask=mask, decoder_input_ids=prefix[:, :2], cache=cache)
+        given = {"encoder_outputs": encoded, "attention_mask": mask, "decoder_input_ids": prefix, "cache": cache}
+        return model.generate(**given, **options)
+
+    made = run()
+    with formulas_only():
+        torch.testing.assert_close(made.logits, run().logits, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", ["eager", "sdpa"])
+def test_what_the_encoder_gave_may_be_handed_over_as_a_tuple(kernel: str) -> None:
+    model = model_of("transformer2017")
+    model.set_attn_implementation(kernel)
+    source = torch.randint(4, 40, (2, 7))
+    encoded = model.get_encoder()(source, return_dict=False)
+    options = {"num_beams": 2, "max_new_tokens": 4}
+    made = model.generate(encoder_outputs=encoded, attention_mask=torch.ones_like(source), **options)
+    assert torch.equal(made, model.generate(source, **options))

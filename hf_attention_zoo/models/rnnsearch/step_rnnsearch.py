@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from hf_attention_zoo.attention.additive import AdditiveAttention
 from hf_attention_zoo.attention.attention_base import masked_softmax
 from hf_attention_zoo.loops.additive_scores import inside, scores_in_parts
+from hf_attention_zoo.loops.gated_backward import GatedForm
 from hf_attention_zoo.loops.gated_loop import project_context
 from hf_attention_zoo.loops.may_run import KNOWN, is_plain, twin_may_run
 from hf_attention_zoo.loops.packed_products import product
@@ -25,17 +26,22 @@ from hf_attention_zoo.seq2seq.decoding_state import DecodingState
 
 PARTS = {*KNOWN, AdditiveAttention, GatedUnit, MaxoutReadout, nn.Dropout}
 TIMINGS = ("paper", "appendix")
+FORM = GatedForm(reset="before", update="new")
 WIDE = (torch.float32, torch.float64)
 
 
 def may_step(decoder: Any) -> bool:
     """Whether the twin computes what this decoder does."""
-    if decoder.training or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
-        return False
     attention, unit, readout = decoder.attention, decoder.unit, decoder.readout
+    weight = unit.input_weight if isinstance(unit, GatedUnit) else None
+    if weight is None or torch.is_grad_enabled() or torch.is_autocast_enabled(weight.device.type):
+        return False
     parts = (attention, *attention.children(), unit, readout, *readout.projections, decoder.dropout)
-    known = twin_may_run() and all(is_plain(part, PARTS) for part in parts)
-    return known and decoder.config.decoder_timing in TIMINGS and unit.input_weight.dtype in WIDE
+    if decoder.training or any(part.training for part in parts) or not all(is_plain(part, PARTS) for part in parts):
+        return False
+    unread = (attention.query_projection.bias, readout.projections[1].bias, readout.projections[2].bias)
+    as_written = unit.form == FORM and all(bias is None for bias in unread)
+    return twin_may_run() and as_written and decoder.config.decoder_timing in TIMINGS and weight.dtype in WIDE
 
 
 class DecoderStep:
@@ -62,9 +68,10 @@ class DecoderStep:
         """The source: keys of the scores (B, S, A), C h_j beside C_o h_j (B, S, 3n + 2l), a mask if it hides any."""
         source = cache.source
         if "heard" not in source:
-            values, readout = source["values"], self.decoder.readout
-            heard = [project_context(self.decoder.unit, values), readout.project(2, values)]
-            source |= {"heard": torch.cat(heard, -1), "doubled_keys": inside(source["keys"])}
+            values, gates, units = source["values"], source.pop("gates", None), source.pop("units", None)
+            gates = project_context(self.decoder.unit, values) if gates is None else gates
+            units = self.decoder.readout.project(2, values) if units is None else units
+            source |= {"heard": torch.cat([gates, units], -1), "doubled_keys": inside(source["keys"])}
             if values.device.type != "cpu" or not source["mask"].all():
                 source["hides"] = source["mask"]
         return source

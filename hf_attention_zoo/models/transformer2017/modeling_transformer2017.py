@@ -210,8 +210,9 @@ class Transformer2017Decoder(TokenStack):
             cache = SharedSourceCache.new(config) if cache is None else SharedSourceCache.of(cache)
         if cache is not None and cache.has_source:
             sources, begun_rows = cache.sources, cache.rows
-            if cache.source_mask is not None:
-                encoder_attention_mask = cache.source_mask
+            if cache.source_mask is None and encoder_attention_mask is not None:
+                cache.source_mask = encoder_attention_mask.bool()
+            encoder_attention_mask = cache.source_mask
             source = None
         else:
             source = needed(encoder_hidden_states, "encoder_hidden_states", "give them, or a cache with the source")
@@ -293,6 +294,10 @@ class Transformer2017Model(SharedTable, Transformer2017PreTrainedModel):
         self.decoder = Transformer2017Decoder(config)
         self.post_init()
 
+    def earlier_states(self, outputs: Any, begun: bool) -> BaseModelOutput:
+        """What an earlier encoder call returned, in the form that the encoder gives."""
+        return outputs if isinstance(outputs, BaseModelOutput) else BaseModelOutput(*outputs[:3])
+
     def source_arguments(self, states: Any, attention_mask: Tensor | None) -> tuple[Tensor | None, ...]:
         """What the decoder takes between words and state: no mask of words, the source's states and mask."""
         return None, states.last_hidden_state, attention_mask
@@ -324,9 +329,7 @@ class Transformer2017Model(SharedTable, Transformer2017PreTrainedModel):
         wanted = {"output_attentions": output_attentions, "output_hidden_states": output_hidden_states}
         if encoder_outputs is None:
             encoder_outputs = self.encoder(input_ids, attention_mask, inputs_embeds, **wanted, return_dict=True)
-        elif not isinstance(encoder_outputs, BaseModelOutput):
-            encoder_outputs = BaseModelOutput(*encoder_outputs[:3])
-        encoded: Any = encoder_outputs
+        encoded: Any = self.earlier_states(encoder_outputs, begun=cache is not None)
         decoded = self.decoder(
             decoder_input_ids,
             decoder_attention_mask,

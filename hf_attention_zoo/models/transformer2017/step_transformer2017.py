@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm, scaled_dot_product_attention
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from hf_attention_zoo.loops.may_run import is_plain, twin_may_run
 from hf_attention_zoo.loops.packed_products import Product, product
@@ -32,11 +34,16 @@ def may_step(layers: nn.ModuleList, kernel: str) -> bool:
         layers: of the decoder.
         kernel: of attention, by its name in transformers.
     """
-    if kernel != "sdpa" or layers.training or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
+    if kernel != "sdpa" or ALL_ATTENTION_FUNCTIONS["sdpa"] is not sdpa_attention_forward or torch.is_grad_enabled():
         return False
     if not isinstance(layers, nn.ModuleList) or any(getattr(layer, "gradient_checkpointing", 0) for layer in layers):
         return False
     parts = [part for layer in layers for part in layer.modules()]
+    if any(part.training or "attend" in vars(part) for part in parts):
+        return False
+    weight = next(layers.parameters(), None)
+    if weight is None or torch.is_autocast_enabled(weight.device.type):
+        return False
     return twin_may_run() and all(is_plain(part, PARTS) for part in parts)
 
 
@@ -59,6 +66,7 @@ class LayerStep:
         own, cross, inner = layer.self_attention, layer.cross_attention, layer.feed_forward
         self.index = layer.layer_idx
         self.heads, self.key_size, self.value_size, self.scaling = own.heads, own.key_size, own.value_size, own.scaling
+        self.source_heads, self.source_scaling = cross.heads, cross.scaling
         self.sizes = (own.q_proj.out_features, own.k_proj.out_features, own.v_proj.out_features)
         projections = (own.q_proj, own.k_proj, own.v_proj)  # W^Q, W^K, W^V
         self.project = product([each.weight for each in projections], [each.bias for each in projections], rows)
@@ -81,12 +89,13 @@ class LayerStep:
         )  # (N, h, T, d) each
         query = query.view(rows, self.heads, 1, self.key_size)
         mixed = scaled_dot_product_attention(query, keys, values, scale=self.scaling)  # (N, h, 1, d_v)
-        states = self.after_own(states, self.mix(mixed.view(rows, -1)))
+        states = self.after_own(states, self.mix(mixed.reshape(rows, -1)))
 
         source: Any = cache.cross_attention_cache.layers[self.index]
         keys, values = source.keys, source.values  # (B, h, S, d) each
-        query = self.query(states).view(keys.shape[0], -1, self.heads, self.key_size).transpose(1, 2)  # (B, h, K, d_k)
-        mixed = scaled_dot_product_attention(query, keys, values, attn_mask=source_mask, scale=self.scaling)
+        query = self.query(states).view(keys.shape[0], -1, self.source_heads, keys.shape[-1])
+        query = query.transpose(1, 2)  # (B, h, K, d_k)
+        mixed = scaled_dot_product_attention(query, keys, values, attn_mask=source_mask, scale=self.source_scaling)
         states = self.after_cross(states, self.mix_source(mixed.transpose(1, 2).reshape(rows, -1)))
         return self.after_inner(states, self.outer(self.act(self.inner(states))))
 
