@@ -148,7 +148,7 @@ def test_a_word_that_is_in_no_name_and_a_text_that_is_missing_are_said(
         compare.run(file, tmp_path, {}, "bert")
     compare.pretrain(file, tmp_path, {}, "bert-korean")
     assert "give --data sent_nsmc_ko=FOLDER" in capsys.readouterr().out
-    again = "python scripts/compare_pretraining.py run scripts/comparisons/pretraining.yaml --only tags_pud --data "
-    assert compare.shown_command("run", file, "tags_pud", "tags_pud") == again + "tags_pud=FOLDER"
+    again = "python scripts/compare_pretraining.py run scripts/comparisons/pretraining.yaml --only tags_pud --again "
+    assert compare.shown_command("run", file, "tags_pud", "tags_pud") == again + "--data tags_pud=FOLDER"
     elsewhere = compare.shown_command("run", tmp_path / "other.yaml", "sent_vader", None)
-    assert elsewhere.endswith(f" run {(tmp_path / 'other.yaml').as_posix()} --only sent_vader")
+    assert elsewhere.endswith(f" run {(tmp_path / 'other.yaml').as_posix()} --only sent_vader --again")
