@@ -6,7 +6,7 @@ weight, a mask of pruning, a hook) is known to the formula alone, and so is what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -71,6 +71,19 @@ def is_plain(layer: nn.Module, known: Set[type[nn.Module]] = KNOWN) -> bool:
 def is_plain_weight(weight: torch.Tensor) -> bool:
     """Whether a weight holds its own numbers: no other class of tensor, not quantised, and not elsewhere."""
     return type(weight) is nn.Parameter and weight.is_floating_point() and not weight.is_meta
+
+
+def is_at_rest(parts: Iterable[nn.Module], known: Set[type[nn.Module]], device: torch.device) -> bool:
+    """Whether a twin of evaluation alone knows these modules: nothing learns, draws or changes its type in them.
+
+    Args:
+        parts: all modules that the formula calls.
+        known: their classes.
+        device: where they compute.
+    """
+    if torch.is_grad_enabled() or torch.is_autocast_enabled(device.type):
+        return False
+    return all(not part.training and is_plain(part, known) for part in parts)
 
 
 @contextmanager

@@ -2,9 +2,9 @@
 
 A search for one sentence multiplies four or five rows by matrices of hundreds of units or thousands of words. torch's
 library of matrix products is made for many rows; oneDNN, which comes with torch, is faster for few, once the weight is
-laid out for it. A layout is kept for the next search, together with the weight's product with a
-fixed vector; if that product is another one now, the weight has changed, in whatever way, and is laid out again. All
-layouts together take `MOST_KEPT` bytes at most, as long as their weights live; what is beyond is laid out each time.
+laid out for it. A layout is kept for the next search, together with the weight's product with a fixed vector; if that
+product is another one now, the weight has changed, in whatever way, and is laid out again. All layouts together take
+`MOST_KEPT` bytes at most, as long as their weights live; what is beyond is laid out each time.
 
 Shapes: N rows, H inputs, V outputs (of an output layer, words).
 """
@@ -73,10 +73,15 @@ def product(weights: Sequence[Tensor], biases: Sequence[Tensor | None], rows: in
         rows: N.
     """
     parts = [part for part in biases if part is not None]
-    bias = None if not parts else parts[0] if len(parts) == 1 else torch.cat(parts)
+    bias = whole(parts) if parts else None
     if may_pack(weights, rows):
         return packed(weights, bias, rows)
-    return partial(functional.linear, weight=weights[0] if len(weights) == 1 else torch.cat(list(weights)), bias=bias)
+    return partial(functional.linear, weight=whole(weights), bias=bias)
+
+
+def whole(parts: Sequence[Tensor]) -> Tensor:
+    """Parts one below the other; one part is not copied."""
+    return parts[0] if len(parts) == 1 else torch.cat(list(parts))
 
 
 def may_pack(weights: Sequence[Tensor], rows: int) -> bool:
@@ -107,9 +112,9 @@ def layout(weights: Sequence[Tensor], rows: int) -> Tensor:
     kept = _kept.get(weights[0])
     if kept is not None and kept.rows == rows and torch.equal(kept.seen, seen):
         return kept.weight
-    whole = weights[0] if len(weights) == 1 else torch.cat(list(weights))
+    weight: Tensor = whole(weights).detach()
     operations: Any = torch.ops.mkldnn
-    made = Layout(rows, seen, operations._reorder_linear_weight(whole.detach(), rows), 4 * whole.numel())
+    made = Layout(rows, seen, operations._reorder_linear_weight(weight, rows), weight.nbytes)
     with _keeping:  # threads search with one model
         _kept.pop(weights[0], None)
         if sum(each.size for each in _kept.values()) + made.size <= MOST_KEPT:

@@ -118,9 +118,7 @@ class DecodingSteps:
         model, given = self.model, self._arguments
         if self._states is not None:
             return self._step(self._states(words, self.cache)[:, None], self.cache)
-        states = given["encoder_outputs"]
-        if hasattr(model.model, "earlier_states"):
-            states = model.model.earlier_states(states, self.cache is not None)
+        states = model.model.earlier_states(given["encoder_outputs"], self.cache is not None)
         source = model.model.source_arguments(states, given.get("attention_mask"))
         decoded = model.model.decoder(
             words[:, None],

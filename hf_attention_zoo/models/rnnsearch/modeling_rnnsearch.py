@@ -151,8 +151,7 @@ class RNNsearchDecoder(RNNsearchPreTrainedModel):
         Returns:
             None where the formula has to run.
         """
-        changed = type(self).forward is not RNNsearchDecoder.forward
-        return None if changed or not may_step(self) else DecoderStep(self, rows)
+        return DecoderStep(self, rows) if may_step(self) else None
 
     @can_return_tuple
     def forward(

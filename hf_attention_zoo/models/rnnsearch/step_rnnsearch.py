@@ -18,7 +18,7 @@ from hf_attention_zoo.attention.attention_base import masked_softmax
 from hf_attention_zoo.loops.additive_scores import inside, scores_in_parts
 from hf_attention_zoo.loops.gated_backward import GatedForm
 from hf_attention_zoo.loops.gated_loop import project_context
-from hf_attention_zoo.loops.may_run import KNOWN, is_plain, twin_may_run
+from hf_attention_zoo.loops.may_run import KNOWN, is_at_rest, twin_may_run
 from hf_attention_zoo.loops.packed_products import product
 from hf_attention_zoo.recurrent.gated_unit import GatedUnit
 from hf_attention_zoo.recurrent.readout import MaxoutReadout, maxout
@@ -33,15 +33,14 @@ WIDE = (torch.float32, torch.float64)
 def may_step(decoder: Any) -> bool:
     """Whether the twin computes what this decoder does."""
     attention, unit, readout = decoder.attention, decoder.unit, decoder.readout
-    weight = unit.input_weight if isinstance(unit, GatedUnit) else None
-    if weight is None or torch.is_grad_enabled() or torch.is_autocast_enabled(weight.device.type):
-        return False
     parts = (attention, *attention.children(), unit, readout, *readout.projections, decoder.dropout)
-    if decoder.training or any(part.training for part in parts) or not all(is_plain(part, PARTS) for part in parts):
+    if decoder.training or type(unit) is not GatedUnit or not is_at_rest(parts, PARTS, unit.input_weight.device):
         return False
     unread = (attention.query_projection.bias, readout.projections[1].bias, readout.projections[2].bias)
     as_written = unit.form == FORM and all(bias is None for bias in unread)
-    return twin_may_run() and as_written and decoder.config.decoder_timing in TIMINGS and weight.dtype in WIDE
+    return (
+        twin_may_run() and as_written and decoder.config.decoder_timing in TIMINGS and unit.input_weight.dtype in WIDE
+    )
 
 
 class DecoderStep:

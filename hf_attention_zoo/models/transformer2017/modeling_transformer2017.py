@@ -267,8 +267,7 @@ class Transformer2017Decoder(TokenStack):
             None where the formula has to run.
         """
         config = self.config
-        changed = type(self).forward is not Transformer2017Decoder.forward or config.decoder_start == "zero"
-        if changed or not may_step(self.layers, config._attn_implementation):
+        if config.decoder_start == "zero" or not may_step(self.layers, config._attn_implementation):
             return None
         layers = layer_steps(self.layers, rows)
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm, scaled_dot_product_attention
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from hf_attention_zoo.loops.may_run import is_plain, twin_may_run
+from hf_attention_zoo.loops.may_run import is_at_rest, twin_may_run
 from hf_attention_zoo.loops.packed_products import Product, product
 from hf_attention_zoo.models.transformer2017.layers_transformer2017 import DecoderLayer, Transformer2017Attention
 from hf_attention_zoo.parts.post_norm_layers import FeedForward, Residual
@@ -34,17 +33,15 @@ def may_step(layers: nn.ModuleList, kernel: str) -> bool:
         layers: of the decoder.
         kernel: of attention, by its name in transformers.
     """
-    if kernel != "sdpa" or ALL_ATTENTION_FUNCTIONS["sdpa"] is not sdpa_attention_forward or torch.is_grad_enabled():
+    if kernel != "sdpa" or ALL_ATTENTION_FUNCTIONS["sdpa"] is not sdpa_attention_forward:
         return False
     if not isinstance(layers, nn.ModuleList) or any(getattr(layer, "gradient_checkpointing", 0) for layer in layers):
         return False
     parts = [part for layer in layers for part in layer.modules()]
-    if any(part.training or "attend" in vars(part) for part in parts):
-        return False
     weight = next(layers.parameters(), None)
-    if weight is None or torch.is_autocast_enabled(weight.device.type):
+    if weight is None or any("attend" in vars(part) for part in parts):
         return False
-    return twin_may_run() and all(is_plain(part, PARTS) for part in parts)
+    return twin_may_run() and is_at_rest(parts, PARTS, weight.device)
 
 
 def residual(part: Residual) -> Callable[[Tensor, Tensor], Tensor]:
