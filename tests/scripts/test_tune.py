@@ -72,7 +72,7 @@ def test_the_first_trial_is_set_by_hand_and_draws_hang_on_model_and_number_alone
     assert len(draws) > 1
 
 
-@pytest.mark.parametrize("language", ["de"])
+@pytest.mark.parametrize("language", ["de", "ko"])
 def test_every_translator_has_the_same_number_of_trials_of_settings_that_it_knows(
     tune: ModuleType, language: str
 ) -> None:
