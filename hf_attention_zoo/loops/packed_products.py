@@ -1,10 +1,11 @@
-"""Products of a search for few hypotheses, in another library's layout.
+"""Products of a search, in another library's layout.
 
-A search for one sentence multiplies four or five rows by matrices of hundreds of units or thousands of words. torch's
-library of matrix products is made for many rows; oneDNN, which comes with torch, is faster for few, once the weight is
-laid out for it. A layout is kept for the next search, together with the weight's product with a fixed vector; if that
-product is another one now, the weight has changed, in whatever way, and is laid out again. All layouts together take
-`MOST_KEPT` bytes at most, as long as their weights live; what is beyond is laid out each time.
+A search multiplies a row for each hypothesis, four to some hundreds of them, by the same matrices again and again.
+torch's library of matrix products orders a matrix anew in every product; oneDNN, which comes with torch, multiplies by
+a weight that is laid out once. It is faster for two rows and for a thousand, and for one if the weight is large. A
+layout is kept for the next search, together with the weight's product with a fixed vector; if that product is another
+one now, the weight has changed, in whatever way, and is laid out again. All layouts together take `MOST_KEPT` bytes at
+most, as long as their weights live; what is beyond is laid out each time.
 
 Shapes: N rows, H inputs, V outputs (of an output layer, words).
 """
@@ -23,8 +24,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from hf_attention_zoo.loops.may_run import twin_may_run
 
-ROWS = range(2, 9)
-LEAST_NUMBERS = 60_000  # of a weight; below, the call costs more than the layout gains
+# Numbers of a weight, below which the call costs more than the layout gains: for one row, and for more.
+LEAST_FOR_ONE, LEAST_NUMBERS = 1_000_000, 60_000
 MOST_KEPT = 256 * 2**20  # bytes of all layouts together
 
 Product = Callable[[Tensor], Tensor]
@@ -34,13 +35,11 @@ class Layout(NamedTuple):
     """A weight laid out.
 
     Attributes:
-        rows: N that it is for.
         seen: what the weight's parts were then.
         weight: in oneDNN's form.
         size: bytes.
     """
 
-    rows: int
     seen: Tensor
     weight: Tensor
     size: int
@@ -65,7 +64,7 @@ def packed_output(layer: nn.Module, rows: int) -> Product | None:
 
 
 def product(weights: Sequence[Tensor], biases: Sequence[Tensor | None], rows: int) -> Product:
-    """x -> x W^T + b on (N, H) -> (N, V), laid out for few rows where that pays; W and b hold still while it is used.
+    """x -> x W^T + b on (N, H) -> (N, V), laid out where that pays; W and b hold still while it is used.
 
     Args:
         weights: parts of W, (V_i, H) each.
@@ -85,11 +84,11 @@ def whole(parts: Sequence[Tensor]) -> Tensor:
 
 
 def may_pack(weights: Sequence[Tensor], rows: int) -> bool:
-    """Whether there is such a layout for N rows, and the weight has numbers enough that it pays."""
-    if rows not in ROWS or not has_layouts():
+    """Whether there is such a layout, and the weight has numbers enough that it pays for N rows."""
+    if not has_layouts():
         return False
     known = all(each.device.type == "cpu" and each.dtype == torch.float32 for each in weights)
-    return known and sum(each.numel() for each in weights) >= LEAST_NUMBERS
+    return known and sum(each.numel() for each in weights) >= (LEAST_NUMBERS if rows > 1 else LEAST_FOR_ONE)
 
 
 @lru_cache(maxsize=1)
@@ -107,14 +106,14 @@ def packed(weights: Sequence[Tensor], bias: Tensor | None, rows: int) -> Product
 
 
 def layout(weights: Sequence[Tensor], rows: int) -> Tensor:
-    """W (V, H) in oneDNN's form, from its parts."""
+    """W (V, H) in oneDNN's form, from its parts; a layout for N rows serves any number."""
     seen = torch.cat([part.detach() @ probe(part.shape[1]) for part in weights])
     kept = _kept.get(weights[0])
-    if kept is not None and kept.rows == rows and torch.equal(kept.seen, seen):
+    if kept is not None and torch.equal(kept.seen, seen):
         return kept.weight
     weight: Tensor = whole(weights).detach()
     operations: Any = torch.ops.mkldnn
-    made = Layout(rows, seen, operations._reorder_linear_weight(weight, rows), weight.nbytes)
+    made = Layout(seen, operations._reorder_linear_weight(weight, rows), weight.nbytes)
     with _keeping:  # threads search with one model
         _kept.pop(weights[0], None)
         if sum(each.size for each in _kept.values()) + made.size <= MOST_KEPT:

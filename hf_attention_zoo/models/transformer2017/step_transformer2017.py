@@ -1,7 +1,7 @@
 """One step of a search: the decoder's layers for the next word of every hypothesis, in as few calls as they have.
 
 Fast twin of `layers_transformer2017.DecoderLayer` where a search asks for one word a hypothesis, no weights and no
-gradients. Queries, keys and values of the words are one product, and weights are laid out for few rows
+gradients. Queries, keys and values of the words are one product, and weights are laid out once
 (`loops/packed_products.py`). Shapes: B sources, K hypotheses of each, N = B K rows, T words so far, S source
 positions, D model size, h heads.
 """
