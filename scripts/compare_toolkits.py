@@ -282,8 +282,10 @@ def standings(protocol: dict[str, Any], rows: list[dict[str, str]]) -> list[str]
             name: entry for name, entry in protocol["systems"].items() if entry["kind"] == kind and name in groups
         }
         own = next((name for name, entry in named.items() if entry["toolkit"] == HERE), None)
-        others = [name for name in named if name != own]
-        if own is None or not others:
+        if own is None:
+            continue
+        others = [name for name in named if name != own and all(with_same_seeds(groups[own], groups[name]))]
+        if not others:
             continue
         for field, measure in MEASURES.items():
             curves = [

@@ -13,6 +13,7 @@ import re
 import statistics
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -252,10 +253,16 @@ def language_models_table() -> str:
     return (ROOT / "scripts" / "comparisons" / "language_models.md").read_text(encoding="utf-8").strip()
 
 
+def front_score(said: str) -> str:
+    """BLEU of the folder that the front pages translate with, and of how many sentences."""
+    metrics = json.loads((ROOT / "model_cards" / "rnnsearch-ko-en" / "metrics.json").read_text(encoding="utf-8"))
+    return said.format(bleu=metrics["results"]["bleu"]["value"], rows=metrics["dataset"]["rows"])
+
+
 # page -> its generated parts, each between <!-- name --> and <!-- end name -->
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
-    "README.md": {"architectures": english_lessons},
-    "README.ko.md": {"architectures": korean_lessons},
+    "README.md": {"architectures": english_lessons, "score": partial(front_score, "{bleu:.1f} BLEU on {rows:,}")},
+    "README.ko.md": {"architectures": korean_lessons, "score": partial(front_score, "{bleu:.1f} ({rows:,}문장)")},
     "docs/results/checkpoints.md": {
         "checkpoints": checkpoint_table,
         "replaced": replaced_table,
@@ -290,11 +297,9 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
 def renew(page: str, text: str) -> str:
     """A page's text with each generated part replaced."""
     for name, make in GENERATED[page].items():
-        pattern = rf"(<!-- {name} -->\n).*?(\n<!-- end {name} -->)"
+        pattern = rf"(<!-- {name} -->\n?).*?(\n?<!-- end {name} -->)"
         if not re.search(pattern, text, re.DOTALL):
-            raise SystemExit(
-                f"{page} has no part between <!-- {name} --> and <!-- end {name} -->; put the two lines back"
-            )
+            raise SystemExit(f"{page} has no part between <!-- {name} --> and <!-- end {name} -->; put the two back")
         text = re.sub(pattern, lambda found, make=make: found[1] + make() + found[2], text, flags=re.DOTALL)
     return text
 
