@@ -284,7 +284,11 @@ def standings(protocol: dict[str, Any], rows: list[dict[str, str]]) -> list[str]
         own = next((name for name, entry in named.items() if entry["toolkit"] == HERE), None)
         if own is None:
             continue
-        others = [name for name in named if name != own and all(with_same_seeds(groups[own], groups[name]))]
+        others = [name for name in named if name != own]
+        without = [name for name in others if not all(with_same_seeds(groups[own], groups[name]))]
+        if without:
+            said.append(f"- {kind}: no seed of {own} is one of {', '.join(without)}.")
+        others = [name for name in others if name not in without]
         if not others:
             continue
         for field, measure in MEASURES.items():
@@ -297,7 +301,7 @@ def standings(protocol: dict[str, Any], rows: list[dict[str, str]]) -> list[str]
                 f"at {mark:g} s behind {name} ({here[mark]:.1f}; {there[mark]:.1f})"
                 for mark in marks
                 for name, here, there in curves
-                if mark in here and here[mark] < there[mark]
+                if mark in here and mark in there and here[mark] < there[mark]
             ]
             said.append(
                 f"- {kind}, validation {measure}: {own} is {'; '.join(behind) or 'behind none of the others'}."

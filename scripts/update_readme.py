@@ -259,6 +259,7 @@ def front_score(said: str) -> str:
     return said.format(bleu=metrics["results"]["bleu"]["value"], rows=metrics["dataset"]["rows"])
 
 
+INLINE = {"score"}  # parts that stand within a line
 # page -> its generated parts, each between <!-- name --> and <!-- end name -->
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"architectures": english_lessons, "score": partial(front_score, "{bleu:.1f} BLEU on {rows:,}")},
@@ -297,7 +298,8 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
 def renew(page: str, text: str) -> str:
     """A page's text with each generated part replaced."""
     for name, make in GENERATED[page].items():
-        pattern = rf"(<!-- {name} -->\n?).*?(\n?<!-- end {name} -->)"
+        gap = "" if name in INLINE else "\n"
+        pattern = rf"(<!-- {name} -->{gap}).*?({gap}<!-- end {name} -->)"
         if not re.search(pattern, text, re.DOTALL):
             raise SystemExit(f"{page} has no part between <!-- {name} --> and <!-- end {name} -->; put the two back")
         text = re.sub(pattern, lambda found, make=make: found[1] + make() + found[2], text, flags=re.DOTALL)

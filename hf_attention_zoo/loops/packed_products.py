@@ -2,10 +2,12 @@
 
 A search multiplies a row for each hypothesis, four to some hundreds of them, by the same matrices again and again.
 torch's library of matrix products orders a matrix anew in every product; oneDNN, which comes with torch, multiplies by
-a weight that is laid out once. It is faster for two rows and for a thousand, and for one if the weight is large. A
-layout is kept for the next search, together with the weight's product with a fixed vector; if that product is another
-one now, the weight has changed, in whatever way, and is laid out again. All layouts together take `MOST_KEPT` bytes at
-most, as long as their weights live; what is beyond is laid out each time.
+a weight that is laid out once. It is faster for two rows and for a thousand, and for one if the weight is large.
+
+A layout is kept for the next search, together with the weight's product with a fixed vector; if that product is
+another one now, the weight has changed and is laid out again. As long as their weights live, layouts of `MOST_KEPT`
+bytes are kept between searches, those that came first; what is beyond is laid out for each search, unless it has one
+row. A search holds the layouts of its model, which are as large as the weights.
 
 Shapes: N rows, H inputs, V outputs (of an output layer, words).
 """
@@ -26,7 +28,8 @@ from hf_attention_zoo.loops.may_run import twin_may_run
 
 # Numbers of a weight, below which the call costs more than the layout gains: for one row, and for more.
 LEAST_FOR_ONE, LEAST_NUMBERS = 1_000_000, 60_000
-MOST_KEPT = 256 * 2**20  # bytes of all layouts together
+MOST_KEPT = 256 * 2**20  # bytes of all layouts together, between searches
+LAID_OUT_FOR = 16  # rows; one layout for all searches, whichever comes first, since layouts differ in the last digits
 
 Product = Callable[[Tensor], Tensor]
 
@@ -60,7 +63,7 @@ def packed_output(layer: nn.Module, rows: int) -> Product | None:
         return None
     if type(layer) is not nn.Linear or not twin_may_run(layer) or not may_pack([layer.weight], rows):
         return None
-    return packed([layer.weight], layer.bias, rows)
+    return packed([layer.weight], layer.bias)
 
 
 def product(weights: Sequence[Tensor], biases: Sequence[Tensor | None], rows: int) -> Product:
@@ -74,7 +77,7 @@ def product(weights: Sequence[Tensor], biases: Sequence[Tensor | None], rows: in
     parts = [part for part in biases if part is not None]
     bias = whole(parts) if parts else None
     if may_pack(weights, rows):
-        return packed(weights, bias, rows)
+        return packed(weights, bias)
     return partial(functional.linear, weight=whole(weights), bias=bias)
 
 
@@ -85,10 +88,19 @@ def whole(parts: Sequence[Tensor]) -> Tensor:
 
 def may_pack(weights: Sequence[Tensor], rows: int) -> bool:
     """Whether there is such a layout, and the weight has numbers enough that it pays for N rows."""
-    if not has_layouts():
+    if not (torch.backends.mkldnn.enabled and has_layouts()):
         return False
-    known = all(each.device.type == "cpu" and each.dtype == torch.float32 for each in weights)
-    return known and sum(each.numel() for each in weights) >= (LEAST_NUMBERS if rows > 1 else LEAST_FOR_ONE)
+    if not all(each.device.type == "cpu" and each.dtype == torch.float32 for each in weights):
+        return False
+    numbers = sum(each.numel() for each in weights)
+    if rows > 1:
+        return numbers >= LEAST_NUMBERS
+    return numbers >= LEAST_FOR_ONE and (weights[0] in _kept or numbers * weights[0].itemsize <= room())
+
+
+def room() -> int:
+    """Bytes that more layouts may take."""
+    return MOST_KEPT - sum(each.size for each in list(_kept.values()))
 
 
 @lru_cache(maxsize=1)
@@ -98,25 +110,25 @@ def has_layouts() -> bool:
     return torch.backends.mkldnn.is_available() and all(hasattr(torch.ops.mkldnn, name) for name in names)
 
 
-def packed(weights: Sequence[Tensor], bias: Tensor | None, rows: int) -> Product:
+def packed(weights: Sequence[Tensor], bias: Tensor | None) -> Product:
     """The product with a weight as it is now, in its parts, whose layout is made or known."""
     operations: Any = torch.ops.mkldnn
-    laid_out = layout(weights, rows)
+    laid_out = layout(weights)
     return lambda states: operations._linear_pointwise(states, laid_out, bias, "none", [], "")
 
 
-def layout(weights: Sequence[Tensor], rows: int) -> Tensor:
-    """W (V, H) in oneDNN's form, from its parts; a layout for N rows serves any number."""
+def layout(weights: Sequence[Tensor]) -> Tensor:
+    """W (V, H) in oneDNN's form, from its parts, for any number of rows."""
     seen = torch.cat([part.detach() @ probe(part.shape[1]) for part in weights])
     kept = _kept.get(weights[0])
     if kept is not None and torch.equal(kept.seen, seen):
         return kept.weight
     weight: Tensor = whole(weights).detach()
     operations: Any = torch.ops.mkldnn
-    made = Layout(seen, operations._reorder_linear_weight(weight, rows), weight.nbytes)
+    made = Layout(seen, operations._reorder_linear_weight(weight, LAID_OUT_FOR), weight.nbytes)
     with _keeping:  # threads search with one model
         _kept.pop(weights[0], None)
-        if sum(each.size for each in _kept.values()) + made.size <= MOST_KEPT:
+        if made.size <= room():
             _kept[weights[0]] = made
     return made.weight
 

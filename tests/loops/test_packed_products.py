@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn.utils import parametrize
 
 from hf_attention_zoo import get_architecture
+from hf_attention_zoo.loops import packed_products
 from hf_attention_zoo.loops.may_run import formulas_only
 from hf_attention_zoo.loops.packed_products import LEAST_NUMBERS, packed_output
 
@@ -59,9 +60,11 @@ def test_whatever_is_more_than_its_weight_is_called_itself() -> None:
 def test_a_search_finds_the_same_with_a_hook_and_calls_it(name: str, place: str) -> None:
     row = get_architecture(name)
     config = row.tiny_config()
-    config.update({"vocab_size": WORDS * WIDTH // 8})
+    config.update({"decoder_vocab_size": WORDS * WIDTH // 8, "tie_word_embeddings": False})
     model = row.model_classes["AutoModelForSeq2SeqLM"](config).eval()
-    source = torch.randint(4, 60, (1, 6))
+    with torch.no_grad():
+        assert packed_output(model.lm_head, 4) is not None
+    source = torch.randint(4, 40, (1, 6))
     options: dict[str, int] = {"num_beams": 4, "max_new_tokens": 7, "min_new_tokens": 7}
     wanted = model.generate(source, **options)
     calls: list[None] = []
@@ -69,6 +72,32 @@ def test_a_search_finds_the_same_with_a_hook_and_calls_it(name: str, place: str)
     model.get_submodule(place).register_forward_hook(run)
     assert torch.equal(model.generate(source, **options), wanted)
     assert len(calls) == 7
+
+
+@on_this_machine
+def test_what_was_searched_before_changes_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed_products, "LEAST_FOR_ONE", 1)
+    first, second = nn.Linear(1000, 600), nn.Linear(1000, 600)
+    second.load_state_dict(first.state_dict())
+    states = torch.randn(5, 1000)
+    with torch.no_grad():
+        assert packed_output(first, 1) is not None
+        said = [run(states) for run in (packed_output(first, 5), packed_output(second, 5)) if run is not None]
+    assert len(said) == 2 and torch.equal(*said)
+
+
+@on_this_machine
+def test_what_cannot_be_kept_is_not_laid_out_for_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed_products, "LEAST_FOR_ONE", 1)
+    layer, other, states = nn.Linear(WIDTH, WORDS), nn.Linear(WIDTH, WORDS), torch.randn(5, WIDTH)
+    with torch.no_grad():
+        assert packed_output(layer, 1) is not None
+        monkeypatch.setattr(packed_products, "MOST_KEPT", 0)
+        assert packed_output(layer, 1) is not None  # is kept already
+        assert packed_output(other, 1) is None
+        run = packed_output(other, 5)
+        assert run is not None
+        torch.testing.assert_close(run(states), other(states))
 
 
 @on_this_machine

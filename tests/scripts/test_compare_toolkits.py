@@ -193,4 +193,5 @@ def test_who_is_behind_is_said_over_the_seeds_that_both_have(compare: ModuleType
     chrf, bleu = compare.standings({"systems": systems}, [*rows, row("x", 2, 13.0)])
     assert chrf == "- LSTM, validation chrF: ours is at 5 s behind x (15.0; 16.0)."
     assert bleu == "- LSTM, validation BLEU: ours is behind none of the others."
-    assert compare.standings({"systems": systems}, [*rows[:2], row("x", 3, 13.0)]) == []  # no seed that both have
+    apart = compare.standings({"systems": systems}, [*rows[:2], row("x", 3, 13.0)])
+    assert apart == ["- LSTM: no seed of ours is one of x."]

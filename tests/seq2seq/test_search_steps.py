@@ -10,6 +10,7 @@ from transformers import DynamicCache, EncoderDecoderCache
 
 import hf_attention_zoo
 from hf_attention_zoo import get_architecture
+from hf_attention_zoo.loops import packed_products
 from hf_attention_zoo.loops.may_run import formulas_only
 from hf_attention_zoo.seq2seq.beam_search import LARGE, largest
 
@@ -45,6 +46,15 @@ def test_the_models_that_have_one_are_those_that_are_tried() -> None:
     assert found == set(NAMES)
 
 
+@pytest.fixture(params=[False, True], ids=["as small as it is", "laid out"])
+def laid_out(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights of any size are laid out, or none of the tiny model's."""
+    if request.param:
+        for name in ("LEAST_NUMBERS", "LEAST_FOR_ONE"):
+            monkeypatch.setattr(packed_products, name, 1)
+
+
+@pytest.mark.usefixtures("laid_out")
 @pytest.mark.parametrize("search", SEARCHES, ids=str)
 @pytest.mark.parametrize(("name", "settings"), CASES, ids=str)
 def test_a_search_gives_the_logits_of_the_formula(name: str, settings: dict[str, Any], search: dict[str, Any]) -> None:
@@ -208,3 +218,18 @@ def test_what_the_encoder_gave_may_be_handed_over_as_a_tuple(kernel: str) -> Non
     options = {"num_beams": 2, "max_new_tokens": 4}
     made = model.generate(encoder_outputs=encoded, attention_mask=torch.ones_like(source), **options)
     assert torch.equal(made, model.generate(source, **options))
+
+
+@pytest.mark.parametrize("search", [*SEARCHES, {"num_beams": 4, "length_penalty": 2.0}], ids=str)
+@pytest.mark.parametrize("name", ["luong", "rnn_encoder_decoder", "seq2seq_lstm"])
+def test_an_output_layer_that_is_laid_out_says_what_the_layer_says(
+    name: str, search: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in ("LEAST_NUMBERS", "LEAST_FOR_ONE"):
+        monkeypatch.setattr(packed_products, limit, 1)
+    model = model_of(name)
+    source = torch.randint(4, 40, (3, 7))
+    for rows in (source, source[:1]):
+        made = model.generate(rows, max_new_tokens=9, **search)
+        with formulas_only():
+            assert torch.equal(made, model.generate(rows, max_new_tokens=9, **search))
