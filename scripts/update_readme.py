@@ -199,6 +199,11 @@ def korean_lessons() -> str:
     return lesson_table("docs/ko/lessons", ("연도", "강의", "`model_type`", "논문"))
 
 
+def papers_rates_table() -> str:
+    """What scripts/compare_translation.py wrote of the models that are trained as their papers trained them."""
+    return (ROOT / "scripts" / "comparisons" / "papers_rates_de.md").read_text(encoding="utf-8").strip()
+
+
 def data_sizes_table() -> str:
     """What scripts/compare_data_sizes.py wrote: BLEU against training pairs, and where lines cross."""
     return (ROOT / "scripts" / "comparisons" / "data_sizes_de.md").read_text(encoding="utf-8").strip()
@@ -272,6 +277,7 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     },
     "docs/results/comparisons.md": {
         "pretraining": pretraining_tables,
+        "papers' rates": papers_rates_table,
         "data sizes": data_sizes_table,
         "toolkits": toolkits_tables,
         "adding": adding_table,
