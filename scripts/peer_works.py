@@ -215,7 +215,7 @@ def transformer_search(sizes: Sizes, rows: int) -> Callable[[int], Cases]:
         }
         if rows == 1:
             runs[JOEYNMT] = joeynmt_search(sizes, sentences, 4, LENGTH, transformer=True)
-        # Beside its threads the other programs' fall asleep between calls: with more than one it is left out.
+        # With threads of its own it makes the other programs of the process slow: with more than one it is left out.
         kinds = ("float32", "int8") if threads == 1 else ()
         with tempfile.TemporaryDirectory() as place:
             for kind in kinds:
