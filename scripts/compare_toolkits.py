@@ -285,17 +285,15 @@ def standings(protocol: dict[str, Any], rows: list[dict[str, str]]) -> list[str]
         if own is None:
             continue
         others = [name for name in named if name != own]
-        without = [name for name in others if not all(with_same_seeds(groups[own], groups[name]))]
+        shared = {name: with_same_seeds(groups[own], groups[name]) for name in others}
+        without = [name for name, pair in shared.items() if not all(pair)]
         if without:
             said.append(f"- {kind}: no seed of {own} is one of {', '.join(without)}.")
-        others = [name for name in others if name not in without]
-        if not others:
+        pairs = {name: pair for name, pair in shared.items() if all(pair)}
+        if not pairs:
             continue
         for field, measure in MEASURES.items():
-            curves = [
-                (name, *(at_marks(group, field) for group in with_same_seeds(groups[own], groups[name])))
-                for name in others
-            ]
+            curves = [(name, *(at_marks(group, field) for group in pair)) for name, pair in pairs.items()]
             marks = at_marks(groups[own], field)
             behind = [
                 f"at {mark:g} s behind {name} ({here[mark]:.1f}; {there[mark]:.1f})"

@@ -199,26 +199,20 @@ def korean_lessons() -> str:
     return lesson_table("docs/ko/lessons", ("연도", "강의", "`model_type`", "논문"))
 
 
-def papers_rates_table() -> str:
-    """What scripts/compare_translation.py wrote of the models that are trained as their papers trained them."""
-    return (ROOT / "scripts" / "comparisons" / "papers_rates_de.md").read_text(encoding="utf-8").strip()
-
-
-def data_sizes_table() -> str:
-    """What scripts/compare_data_sizes.py wrote: BLEU against training pairs, and where lines cross."""
-    return (ROOT / "scripts" / "comparisons" / "data_sizes_de.md").read_text(encoding="utf-8").strip()
+def written_table(protocol: str) -> str:
+    """The table that the script of a comparison wrote beside its protocol."""
+    return (ROOT / "scripts" / "comparisons" / f"{protocol}.md").read_text(encoding="utf-8").strip()
 
 
 def toolkits_tables() -> str:
     """What scripts/compare_toolkits.py wrote, table and picture of each protocol; one without rows is named."""
     parts = []
     for name, pairs in (("toolkits_short_de", "Short pairs"), ("toolkits_full_de", "All pairs")):
-        path = ROOT / "scripts" / "comparisons" / f"{name}.md"
-        if not path.is_file():
+        if not (ROOT / "scripts" / "comparisons" / f"{name}.md").is_file():
             parts.append(f"{pairs}: `{name}.yaml` has no run yet.")
             continue
         picture = f"![Validation chrF and BLEU against seconds of training](../../scripts/comparisons/{name}.png)"
-        parts += [f"{pairs} (validation chrF at the marks):", path.read_text(encoding="utf-8").strip(), picture]
+        parts += [f"{pairs} (validation chrF at the marks):", written_table(name), picture]
     return "\n\n".join(parts)
 
 
@@ -253,11 +247,6 @@ def quickstart_cells(found: dict[str, Any]) -> str:
     return f"`{found['sample']}` | {found['steps']:,} | {found['processor_seconds']}"
 
 
-def language_models_table() -> str:
-    """What scripts/language_model_seeds.py wrote of its runs."""
-    return (ROOT / "scripts" / "comparisons" / "language_models.md").read_text(encoding="utf-8").strip()
-
-
 def front_score(said: str) -> str:
     """BLEU of the folder that the front pages translate with, and of how many sentences."""
     metrics = json.loads((ROOT / "model_cards" / "rnnsearch-ko-en" / "metrics.json").read_text(encoding="utf-8"))
@@ -277,11 +266,11 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     },
     "docs/results/comparisons.md": {
         "pretraining": pretraining_tables,
-        "papers' rates": papers_rates_table,
-        "data sizes": data_sizes_table,
+        "papers' rates": partial(written_table, "papers_rates_de"),
+        "data sizes": partial(written_table, "data_sizes_de"),
         "toolkits": toolkits_tables,
         "adding": adding_table,
-        "language models": language_models_table,
+        "language models": partial(written_table, "language_models"),
     },
     "docs/results/speed.md": {
         "quickstarts": quickstart_table,

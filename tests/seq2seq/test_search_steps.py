@@ -221,12 +221,10 @@ def test_what_the_encoder_gave_may_be_handed_over_as_a_tuple(kernel: str) -> Non
 
 
 @pytest.mark.parametrize("search", [*SEARCHES, {"num_beams": 4, "length_penalty": 2.0}], ids=str)
+@pytest.mark.usefixtures("laid_out")
+@pytest.mark.parametrize("laid_out", [True], indirect=True)
 @pytest.mark.parametrize("name", ["luong", "rnn_encoder_decoder", "seq2seq_lstm"])
-def test_an_output_layer_that_is_laid_out_says_what_the_layer_says(
-    name: str, search: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for limit in ("LEAST_NUMBERS", "LEAST_FOR_ONE"):
-        monkeypatch.setattr(packed_products, limit, 1)
+def test_an_output_layer_that_is_laid_out_says_what_the_layer_says(name: str, search: dict[str, Any]) -> None:
     model = model_of(name)
     source = torch.randint(4, 40, (3, 7))
     for rows in (source, source[:1]):
