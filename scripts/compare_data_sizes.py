@@ -156,7 +156,7 @@ def crossing_sentences(found: dict[str, Curve]) -> list[str]:
         if not places:
             said.append(f"`{first}` is ahead of `{other if first == one else one}` at every size.")
         else:
-            where = " and ".join(f"{pairs:,}" for pairs in places)
+            where = " and ".join(f"{int(float(f'{pairs:.1g}')):,}" for pairs in places)  # seeds blur the rest
             said.append(
                 f"`{one}` and `{other}` cross at about {where} pairs: `{first}` is ahead with the fewest, "
                 f"`{last}` with the most."

@@ -14,9 +14,9 @@ and are not trained again; if the protocol has changed since, the script stops a
 chosen on the validation split; the test split is scored once. `table` reads the CSV files alone and writes Markdown;
 what it calls gains are differences of two systems, seed by seed.
 
-`--only WORD` takes the bodies, tasks and systems whose name has the word, or the one of just that name. Texts and
-tasks that do not come with the package are named with --data and passed over without. `fine_tuning_config` changes
-the config of bodies for the tasks.
+`--only WORD` takes the bodies, tasks and systems whose name has the word, or the one of just that name; a single run
+is called "task, system, seed 1". Texts and tasks that do not come with the package are named with --data and passed
+over without. `fine_tuning_config` changes the config of bodies for the tasks.
 The script makes a folder for the tags from a treebank with a test split alone, documents kept together:
 `tags en_pud-ud-test.conllu FOLDER` (github.com/UniversalDependencies/UD_English-PUD).
 """
@@ -81,6 +81,10 @@ class Run:
     def key(self) -> tuple[str, str, str]:
         return self.task, self.system, str(self.seed)
 
+    @property
+    def name(self) -> str:
+        return f"{self.task}, {self.system}, seed {self.seed}"
+
 
 def body_folder(work_dir: Path, name: str) -> Path:
     """Where a pre-trained body lies."""
@@ -122,12 +126,16 @@ def check_word(word: str, **names: Iterable[str]) -> None:
         raise SystemExit(f"--only {word!r} is in no name; there are {known}")
 
 
-def shown_command(command: str, file: Path, only: str, data: str | None) -> str:
-    """What makes a folder again, called from the root of this repository if the protocol lies in it."""
+def shown_command(command: str, file: Path, only: str, data: str | None, body: str | None = None) -> str:
+    """What makes a folder again, and before it the body, called from the root of this repository.
+
+    The protocol is named from there if it lies in the repository.
+    """
     root = Path(__file__).resolve().parents[1]
     shown = file.resolve().relative_to(root) if file.resolve().is_relative_to(root) else file
     words = ["python", "scripts/compare_pretraining.py", command, shown.as_posix(), "--only", only, "--again"]
-    return shlex.join(words + ([] if data is None else ["--data", f"{data}=FOLDER"]))
+    first = "" if body is None else f"{shown_command('pretrain', file, body, None)} && "
+    return first + shlex.join(words + ([] if data is None else ["--data", f"{data}=FOLDER"]))
 
 
 def section_flags(sections: dict[str, dict[str, Any]]) -> list[str]:
@@ -194,19 +202,26 @@ def pretrain(protocol_file: Path, work_dir: Path, data: dict[str, str], only: st
 
 
 def runs_of(protocol: dict[str, Any], data: dict[str, str], only: str) -> list[Run]:
-    """Every run of the protocol for which there are data."""
+    """Every run of the protocol for which there are data, or those that `only` takes."""
     found = []
-    check_word(only, tasks=protocol["tasks"], systems=protocol["systems"])
     for seed in protocol["seeds"]:
         for task, task_settings in protocol["tasks"].items():
             if not task_settings.get("embedded", True) and task not in data:
                 continue
-            for system, settings in protocol["systems"].items():
-                able = task_settings.get("models", ["bert2018", "gpt2018"])
-                wanted = is_wanted(only, task, protocol["tasks"]) or is_wanted(only, system, protocol["systems"])
-                if settings["model"] in able and wanted:
-                    found.append(Run(task, system, seed, settings, task_settings, data.get(task, task)))
-    return found
+            able = task_settings.get("models", ["bert2018", "gpt2018"])
+            found += [
+                Run(task, system, seed, settings, task_settings, data.get(task, task))
+                for system, settings in protocol["systems"].items()
+                if settings["model"] in able
+            ]
+    if any(one.name == only for one in found):
+        return [one for one in found if one.name == only]
+    check_word(only, tasks=protocol["tasks"], systems=protocol["systems"])
+    return [
+        one
+        for one in found
+        if is_wanted(only, one.task, protocol["tasks"]) or is_wanted(only, one.system, protocol["systems"])
+    ]
 
 
 def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str, again: bool = False) -> None:
@@ -228,17 +243,17 @@ def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str, ag
             config = {**protocol["config"][model], **config}
         source = body or one.settings["tokenizer_of"]
         settings = fingerprint(model, flags, config, body, body_settings(protocol, source))
-        name = f"{one.task}, {one.system}, seed {one.seed}"
         if one.key in done:
-            check_settings(name, results, done[one.key], settings)
+            check_settings(one.name, results, done[one.key], settings)
             if not again:
                 continue
-        if not is_trained(folder, name, settings):
+        if not is_trained(folder, one.name, settings):
             check_body(protocol, work_dir, source)
             start = {"model" if body else "tokenizer": body_folder(work_dir, source)}
             argv = [model, *flags_of({"dataset": one.dataset, "output_dir": folder, **flags, **start})]
             argv += section_flags({"config": config})
-            command = shown_command("run", protocol_file, one.task, None if one.dataset == one.task else one.task)
+            own = None if one.dataset == one.task else one.task
+            command = shown_command("run", protocol_file, one.name, own, body=source)
             run_training(parse_run(argv, command=command))
             finish(folder, settings)
         facts = json_if_any(folder / FACTS_FILE)
@@ -259,7 +274,7 @@ def run(protocol_file: Path, work_dir: Path, data: dict[str, str], only: str, ag
         }
         if one.key not in done:
             append_row(results, row, FIELDS)
-        print(f"{name}: {metric} {row['value']}")
+        print(f"{one.name}: {metric} {row['value']}")
 
 
 def hardware() -> dict[str, Any]:

@@ -154,7 +154,7 @@ def words_table() -> str:
     lines = ["| training | here | the other program | |", "|---|---|---|---|"]
     lines.append(
         f"| skip-gram, beside gensim | {words['ours']:,} words/s | {words['gensim']:,} words/s | "
-        f"{kept['ratio']:.2f} of its rate, the middle one of {kept['rounds']} rounds |"
+        f"{kept['ratio']:.2f} of its rate in the middle one of {kept['rounds']} rounds; rates are the best ones |"
     )
     seconds: dict[str, list[float]] = {}
     for row in read_rows(ROOT / "scripts" / "comparisons" / "classification.csv"):

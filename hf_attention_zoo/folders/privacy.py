@@ -78,7 +78,9 @@ def public_path(text: str) -> str:
 
 
 def public_command(command: Any) -> str:
-    """A command line without access tokens and without the folders of the machine it ran on."""
+    """A command line, or several joined by `&&`, without access tokens and the folders of the machine it ran on."""
+    if isinstance(command, str) and " && " in command:
+        return " && ".join(map(public_command, command.split(" && ")))
     try:
         words = list(map(str, command)) if isinstance(command, list) else shlex.split(str(command))
     except ValueError:  # a quotation that is never closed

@@ -25,11 +25,28 @@ def recorded_arguments(folder: str | Path) -> dict[str, Any]:
 
     training.json names no folders of the machine, but how to come from the run to its data.
     """
+    return _recorded(folder)[0]
+
+
+def check_data_is_there(folder: str | Path) -> None:
+    """Raises ValueError if the data set of the training is not where it was, seen from the run's folder."""
+    found, named = _recorded(folder)
+    if "dataset" in named and not Path(found["dataset"]).exists():
+        raise ValueError(
+            f"{folder} was trained on {named['dataset']}, which is not at {found['dataset']} any more; give --dataset "
+            "with a copy of it (a file, a folder or a Hub id)"
+        )
+
+
+def _recorded(folder: str | Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """`recorded_arguments`, and of those that name data on the machine what they were called in the training."""
     facts = json_if_any(Path(folder) / FACTS_FILE)
     arguments, places = facts.get("arguments"), facts.get(PLACES)
     found = dict(arguments) if isinstance(arguments, dict) else {}
+    named = {}
     for name, place in places.items() if isinstance(places, dict) else ():
         path = path_of_place(folder, str(place))
-        if path.exists() or not Path(str(found.get(name))).exists():
+        named[name] = str(found.get(name))
+        if path.exists() or not Path(named[name]).exists():
             found[name] = str(path)
-    return found
+    return found, named

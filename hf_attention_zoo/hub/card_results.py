@@ -58,6 +58,7 @@ def results(checkpoint: Checkpoint) -> str:
         lines.append(f"- versions: {described(checkpoint.metrics['versions'])}")
     if checkpoint.metrics.get("command"):
         lines += ["", "```bash", checkpoint.metrics["command"], "```"]
+        lines += ["", checkpoint.copy_needed] if checkpoint.copy_needed else []
     return "\n".join(lines).rstrip()
 
 

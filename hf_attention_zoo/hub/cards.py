@@ -319,6 +319,10 @@ def training(checkpoint: Checkpoint) -> str:
         lines += [table(["", ""], rows), ""]
     if facts.get("command"):
         lines += ["```bash", facts["command"], "```"]
+        told = (
+            checkpoint.copy_needed if "FOLDER" not in facts["command"] else None
+        )  # where the command does not say so
+        lines += ["", told] if told else []
     return "\n".join(lines).rstrip()
 
 

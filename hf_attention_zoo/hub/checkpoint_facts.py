@@ -11,6 +11,7 @@ from typing import Any
 from huggingface_hub import EvalResult, ModelCardData
 from safetensors import safe_open
 
+from hf_attention_zoo.data.samples import is_sample
 from hf_attention_zoo.folders.card_text import measured, names_of, one_line, slug
 from hf_attention_zoo.folders.checkpoint_folder import required_json
 from hf_attention_zoo.folders.privacy import public_facts
@@ -165,6 +166,14 @@ class Checkpoint:
         """The data set's name, never a path of the machine that trained."""
         given = self.data.get("name") or self.training.get("dataset")
         return dataset_name(str(given)) if given else None
+
+    @property
+    def copy_needed(self) -> str | None:
+        """A sentence for who runs the commands, if neither the package nor the Hub has the data."""
+        name = self.dataset
+        if name is None or is_sample(name) or re.fullmatch(HUB_ID, name):
+            return None
+        return f"`{name}` does not come with the package: give a copy of your own as `--dataset FOLDER`."
 
     @property
     def citation(self) -> str:

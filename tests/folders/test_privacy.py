@@ -29,6 +29,7 @@ HOMES = ["/home/ada/data", "/Users/ada/data", "/root/data", "C:\\Users\\ada\\dat
         ("x ~/own/a.csv ~ada/a.csv ../../home/ada/a.csv runs/a", "x a.csv a.csv a.csv runs/a"),
         ("x 'C:\\Users\\ada\\a.csv' --a=C:/b/c.csv", "x a.csv --a=c.csv"),
         (f"x --a {TOKEN} https://ada:pw@host/x", "x --a $HF_TOKEN https://$HF_TOKEN@host/x"),
+        ("x --out /a/b && y --model /a/b", "x --out b && y --model b"),
         ("x --tokenizer.pad_token '<p>' --max_tokens 5 5/6 /", "x --tokenizer.pad_token '<p>' --max_tokens 5 5/6 /"),
     ],
 )  # fmt: skip
@@ -140,7 +141,10 @@ def test_the_list_of_what_would_be_sent(saved_copy: Path, capsys: pytest.Capture
 
 
 def test_no_file_of_a_run_has_the_token_and_none_that_is_sent_the_folders(
-    tiny_run: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_run: Callable[..., list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     run = tiny_run("--max_steps", "1", "--save_steps", "1", "--hub_token", TOKEN, "--report_to", "tensorboard")
     plan = train(run, command=f"attention-zoo train {' '.join(run)}")
@@ -160,6 +164,14 @@ def test_no_file_of_a_run_has_the_token_and_none_that_is_sent_the_folders(
     assert main(["evaluate", str(plan.output_dir), "--max_samples", "2"]) == 0
     metrics = (plan.output_dir / "metrics.json").read_text()
     assert json.loads(metrics)["dataset"]["name"] == Path(given).name and str(tmp_path) not in metrics
+    moved = Path(given).rename(tmp_path / "a copy")  # gone from where the training found it
+    capsys.readouterr()
+    assert main(["evaluate", str(plan.output_dir), "--max_samples", "2"]) == 2
+    assert (
+        f"was trained on {Path(given).name}, which is not at {given} any more; give --dataset"
+        in capsys.readouterr().err
+    )
+    assert main(["evaluate", str(plan.output_dir), "--max_samples", "2", "--dataset", str(moved)]) == 0
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -150,5 +151,22 @@ def test_a_word_that_is_in_no_name_and_a_text_that_is_missing_are_said(
     assert "give --data sent_nsmc_ko=FOLDER" in capsys.readouterr().out
     again = "python scripts/compare_pretraining.py run scripts/comparisons/pretraining.yaml --only tags_pud --again "
     assert compare.shown_command("run", file, "tags_pud", "tags_pud") == again + "--data tags_pud=FOLDER"
+    body = "python scripts/compare_pretraining.py pretrain scripts/comparisons/pretraining.yaml --only bert --again"
+    assert compare.shown_command("run", file, "tags_pud", None, body="bert") == f"{body} && {again.strip()}"
     elsewhere = compare.shown_command("run", tmp_path / "other.yaml", "sent_vader", None)
     assert elsewhere.endswith(f" run {(tmp_path / 'other.yaml').as_posix()} --only sent_vader --again")
+
+
+@pytest.mark.parametrize("name", ["gpt2018-debian-section", "bert2018-tags-pud"])
+def test_the_command_of_a_fine_tuned_folder_makes_its_body_and_then_the_one_run(compare: Any, name: str) -> None:
+    facts = json.loads((SCRIPTS.parent / "model_cards" / name / "training.json").read_text(encoding="utf-8"))
+    first, second = (shlex.split(part) for part in facts["command"].split(" && "))
+    protocol = compare.read_protocol(SCRIPTS / "comparisons" / "pretraining.yaml")
+    data = dict(part.split("=") for part in second[second.index("--data") + 1 :]) if "--data" in second else {}
+    (one,) = compare.runs_of(protocol, data, second[second.index("--only") + 1])
+    assert (one.task, one.seed, one.settings["body"]) == (
+        facts["dataset"],
+        facts["seed"],
+        first[first.index("--only") + 1],
+    )
+    assert one.settings["model"] == facts["architecture"]
