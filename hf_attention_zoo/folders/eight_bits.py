@@ -32,15 +32,25 @@ def check_quantization(quantize: str | None, name: str = "quantize") -> None:
         raise ValueError(f"{name}={quantize}: this torch has no products in eight bits; leave it out")
 
 
-def in_eight_bits(model: Any) -> Any:
-    """The same model with its linear layers in eight bits, on the CPU and in evaluation mode; it cannot be trained.
+def refuse_saving(*args: Any, **kwargs: Any) -> None:
+    """Stands in the place of `save_pretrained`. Raises ValueError."""
+    raise ValueError(
+        "a model in eight bits cannot be saved; save it in float32, and round it when it is loaded: "
+        'load_checkpoint(folder, quantize="int8")'
+    )
 
-    A table of words that shares its numbers with the output layer keeps them in float32.
+
+def in_eight_bits(model: Any) -> Any:
+    """The same model with its linear layers in eight bits, on the CPU and in evaluation mode.
+
+    It cannot be trained, nor saved. A table of words that shares its numbers with the output layer stays in float32.
 
     Raises:
-        ValueError: the model has no linear layer, or is not in float32.
+        ValueError: the model has no linear layer, is in eight bits already, or is not in float32.
     """
     check_quantization(INT8)
+    if getattr(model, "save_pretrained", None) is refuse_saving:
+        raise ValueError("the model is in eight bits already; load it again for another form")
     layers = [layer for layer in model.modules() if type(layer) is nn.Linear]
     if not layers:
         raise ValueError(f"a {model.config.model_type} has no linear layer to round to eight bits; leave out quantize")
@@ -50,4 +60,6 @@ def in_eight_bits(model: Any) -> Any:
         raise ValueError(f"the model's weights are {found}; eight bits are made of float32 (dtype=torch.float32)")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that torchao will take the place of these kernels
-        return quantize_dynamic(model.cpu().eval(), {nn.Linear: per_channel_dynamic_qconfig}, inplace=True)
+        made: Any = quantize_dynamic(model.cpu().eval(), {nn.Linear: per_channel_dynamic_qconfig}, inplace=True)
+    made.save_pretrained = refuse_saving
+    return made

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from threading import Lock
+from threading import RLock
 from typing import Any, NamedTuple
 
 import torch
@@ -48,7 +48,7 @@ class Layout(NamedTuple):
     size: int
 
 
-_keeping = Lock()
+_keeping = RLock()  # threads search with one model, or each with its own
 _kept: Any = WeakIdKeyDictionary()  # the first part of a weight -> its layout
 
 
@@ -100,7 +100,8 @@ def may_pack(weights: Sequence[Tensor], rows: int) -> bool:
 
 def room() -> int:
     """Bytes that more layouts may take."""
-    return MOST_KEPT - sum(each.size for each in list(_kept.values()))
+    with _keeping:
+        return MOST_KEPT - sum(each.size for each in list(_kept.values()))
 
 
 @lru_cache(maxsize=1)
@@ -126,7 +127,7 @@ def layout(weights: Sequence[Tensor]) -> Tensor:
     weight: Tensor = whole(weights).detach()
     operations: Any = torch.ops.mkldnn
     made = Layout(seen, operations._reorder_linear_weight(weight, LAID_OUT_FOR), weight.nbytes)
-    with _keeping:  # threads search with one model
+    with _keeping:
         _kept.pop(weights[0], None)
         if made.size <= room():
             _kept[weights[0]] = made

@@ -52,7 +52,10 @@ class Trace:
         return table if sources is None else table.new_zeros(self.number, table.shape[1]).index_copy(0, sources, table)
 
     def read(self, codes: Tensor) -> tuple[list[list[int]], list[list[int]]]:
-        """Hypotheses (B, R) by their codes, step * K + place among the ended -> words and rows of each, B R lists."""
+        """Hypotheses (B, R) by their codes -> words and rows of each, B R lists.
+
+        A code is step * K + place among the ended; -1 is a place that stayed empty, without any words.
+        """
         beams = self.ended[0][0].shape[1]
         (words, parents), (last_words, last_parents) = (
             [torch.stack([tables[part] for tables in steps]).tolist() for part in (0, 1)]
@@ -61,6 +64,10 @@ class Trace:
         all_words, all_rows = [], []
         for source, hypotheses in enumerate(codes.tolist()):
             for code in hypotheses:
+                if code < 0:
+                    all_words.append([])
+                    all_rows.append([])
+                    continue
                 step, place = divmod(code, beams)
                 backwards, rows = [last_words[step][source][place]], [last_parents[step][source][place]]
                 while step > 0:
@@ -124,6 +131,7 @@ class BeamSearch:
         codes = torch.full((number, beams), -1, dtype=torch.long, device=device)
         best_of_all, codes_of_all = best, codes
         still_open = torch.ones(number, dtype=torch.bool, device=device)
+        places = torch.arange(self.width, device=device)  # of the candidates, (W,)
         trace, output = Trace(number), steps.first
         while True:
             top, words, parents = self.candidates(steps.logits(output), scores)  # (C, W) each, the best first
@@ -132,14 +140,12 @@ class BeamSearch:
             # The best of those that go on.
             scores, chosen = (top + ended * NOTHING).topk(beams)
             running = words.gather(1, chosen), parents.gather(1, chosen)  # (C, K)
-            # Ended ones among the K best join the best of the ended.
-            first = slice(None, beams)
-            now = torch.arange(beams, device=device) + len(trace.running) * beams
-            joins = ended[:, first] & still_open[:, None]
-            entered = (top[:, first] / self.divisor(self.length)).masked_fill(~joins, NOTHING)
+            # Ended ones among the K best join the best of the ended; the others stand there with next to nothing.
+            joins = ended & (places < beams) & still_open[:, None]
+            entered = (top / self.divisor(self.length)).add(~joins, alpha=NOTHING)
             best, order = torch.cat([best, entered], 1).topk(beams)
-            codes = torch.cat([codes, torch.where(joins, now, -1)], 1).gather(1, order)
-            trace.note(running, (words[:, first], parents[:, first]), steps.sources)
+            codes = torch.cat([codes, torch.where(joins, places + len(trace.running) * beams, -1)], 1).gather(1, order)
+            trace.note(running, (words[:, :beams], parents[:, :beams]), steps.sources)
 
             still_open = still_open & self.can_change(scores, best, codes)
             left = int(still_open.sum())
@@ -180,8 +186,9 @@ class BeamSearch:
         """Whether a running hypothesis of each source may still become one of its best, (C,) bool."""
         longest = self.config.early_stopping == "never" and self.config.length_penalty > 0.0
         hoped = scores[:, 0] / self.divisor(self.config.max_length if longest else self.length)
-        improves = hoped > best[:, -1]
-        return improves & (codes[:, -1] < 0) if self.config.early_stopping is True else improves
+        room = (codes < 0).any(1)  # a place is empty
+        improves = (hoped > best[:, -1]) | (room & (hoped > NOTHING))
+        return improves & room if self.config.early_stopping is True else improves
 
     def of_all(self, best: Tensor, codes: Tensor, best_of_all: Tensor, codes_of_all: Tensor) -> tuple[Tensor, Tensor]:
         """Write the rows of the sources that are here, (C, K), into those of all, (B, K)."""
@@ -204,7 +211,7 @@ class BeamSearch:
         written = torch.full((len(words), longest), int(fill), dtype=torch.long)
         beam_rows = torch.full((len(words), longest), -1, dtype=torch.int32)
         for index, (some_words, some_rows) in enumerate(zip(words, rows, strict=True)):
-            written[index, : len(some_words)] = torch.tensor(some_words)
+            written[index, : len(some_words)] = torch.tensor(some_words, dtype=torch.long)
             beam_rows[index, : len(some_rows)] = torch.tensor(some_rows, dtype=torch.int32)
         sequences = torch.cat([prompts, written.to(input_ids.device)], 1)
         if not config.return_dict_in_generate:

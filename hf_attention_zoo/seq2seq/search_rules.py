@@ -47,6 +47,7 @@ class SearchRules:
     limits: Tensor | None = None
     forbidden: list[Tensor] = field(default_factory=list)
     forbidden_until: list[tuple[int, Tensor]] = field(default_factory=list)
+    _masks: dict[int, Tensor] = field(default_factory=dict)  # number of rules -> words (V,) that they forbid
 
     @classmethod
     def of(
@@ -65,8 +66,8 @@ class SearchRules:
             arguments: the keywords for the model.
         """
         given = {name for name, value in arguments.items() if value is not None}
-        plain = not config.do_sample and config.prefill_chunk_size is None and arguments.get("use_cache")
-        if not plain or given - {*STEP_ARGUMENTS, *STEP_FLAGS, "cache"}:
+        other = config.do_sample or config.low_memory or config.prefill_chunk_size is not None
+        if other or not arguments.get("use_cache") or given - {*STEP_ARGUMENTS, *STEP_FLAGS, "cache"}:
             return None
         rules = cls(input_ids.shape[1], config.max_length)
         known = [rules._take(rule, input_ids.device) for rule in (*processors, *criteria)]
@@ -107,9 +108,13 @@ class SearchRules:
             in_place: whether to write into them.
         """
         columns = [*self.forbidden, *(ids for until, ids in self.forbidden_until if length < until)]
-        for ids in columns:
-            scores = scores.index_fill_(1, ids, -torch.inf) if in_place else scores.index_fill(1, ids, -torch.inf)
-        return scores
+        if not columns:
+            return scores
+        if len(columns) not in self._masks:  # rules end one after the other: their number tells which are left
+            words = torch.arange(scores.shape[1], device=scores.device)
+            self._masks[len(columns)] = torch.isin(words, torch.cat([ids.flatten() for ids in columns]))
+        fill = scores.masked_fill_ if in_place else scores.masked_fill
+        return fill(self._masks[len(columns)], -torch.inf)
 
     def ended(self, words: Tensor, length: int, sources: Tensor | None) -> Tensor:
         """Which hypotheses end with these words, (C, W) -> (C, W) bool.

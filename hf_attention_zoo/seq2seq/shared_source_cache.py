@@ -214,6 +214,6 @@ class SharedSourceCache(EncoderDecoderCache):
 def _rows(cache: Cache) -> int:
     for layer in cache.layers:
         keys = getattr(layer, "keys", None)  # those of linear attention have none
-        if keys is not None and keys.numel():
+        if keys is not None and keys.ndim > 1:  # cropped to no word it still has rows
             return keys.shape[0]
     return 0

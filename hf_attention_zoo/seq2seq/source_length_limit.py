@@ -25,12 +25,14 @@ class SourceLengthLimit(StoppingCriteria):
         return input_ids.shape[1] >= limits.repeat_interleave(input_ids.shape[0] // limits.shape[0])
 
 
-def limit_by_source(beyond: int, source: Tensor, kwargs: dict[str, Any]) -> None:
+def limit_by_source(beyond: int, source: Tensor, start: Any, kwargs: dict[str, Any]) -> None:
     """Write the limit into the keywords of `generate`.
 
     Args:
         beyond: n.
         source: (B, S, ...).
+        start: id of the start symbol, or one of each row, which `generate` puts in front of prompts that do not
+            begin with it; None if there is none.
         kwargs: changed in place; its `attention_mask` (B, S) tells the lengths of the sources.
 
     Raises:
@@ -46,7 +48,10 @@ def limit_by_source(beyond: int, source: Tensor, kwargs: dict[str, Any]) -> None
         lengths = torch.full((source.shape[0],), source.shape[1])
     else:
         lengths = mask.long().sum(1)
-    limits = lengths + beyond + (1 if prompt is None else prompt.shape[1])
+    begun = 1 if prompt is None else prompt.shape[1]
+    if prompt is not None and start is not None:
+        begun += int((prompt[:, 0] != torch.as_tensor(start, device=prompt.device)).all())
+    limits = lengths + beyond + begun
     kwargs["max_length"] = int(limits.max())
     kwargs["stopping_criteria"] = StoppingCriteriaList(
         [*(kwargs.get("stopping_criteria") or []), SourceLengthLimit(limits)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -23,6 +24,19 @@ ZOO_SETTINGS = ("gnmt_length_penalty", "max_length_beyond_source")
 
 # What `generate` hands on and what is cut when finished sources leave: rows of sources, rows of hypotheses.
 SOURCE_ROWS, HYPOTHESIS_ROWS = ("encoder_outputs", "attention_mask"), ("decoder_attention_mask",)
+
+
+# What transformers' search asks the model at each step. A search of ours does not: it knows the answers of the zoo.
+ASKED_AT_EACH_STEP = ("prepare_inputs_for_generation", "_update_model_kwargs_for_generation")
+OURS = (f"{__name__.partition('.')[0]}.", "transformers.")
+
+# Whether the caller of `generate` has the cache, too: then all of its rows stay in it.
+cache_is_given: ContextVar[bool] = ContextVar("cache_is_given", default=False)
+
+
+def is_own_method(model: Any, name: str) -> bool:
+    """Whether a method is that of the zoo or of transformers, replaced neither by a subclass nor on the model."""
+    return name not in vars(model) and getattr(type(model), name).__module__.startswith(OURS)
 
 
 class ZooGenerationMixin(GenerationMixin):
@@ -88,12 +102,26 @@ class ZooGenerationMixin(GenerationMixin):
             if beyond is None and kwargs.get("max_length") is None and kwargs.get("max_new_tokens") is None:
                 beyond = getattr(config, "max_length_beyond_source", None)
             if beyond is not None:
-                limit_by_source(beyond, source, kwargs)
+                if self.main_input_name != "input_ids":
+                    raise ValueError(
+                        "max_length_beyond_source counts the words of a source, and "
+                        f"{self.main_input_name} have none; give max_new_tokens"
+                    )
+                limit_by_source(beyond, source, self._start_symbol(config, kwargs), kwargs)
         token = current_search.set(None)  # a search inside of another one, as of a logits processor, is its own
+        given = cache_is_given.set(kwargs.get("cache") is not None)
         try:
             return super().generate(*args, **kwargs)
         finally:
             current_search.reset(token)
+            cache_is_given.reset(given)
+
+    @staticmethod
+    def _start_symbol(config: GenerationConfig | None, kwargs: dict[str, Any]) -> Any:
+        """Id, or one of each row, that transformers puts in front of prompts that do not begin with it."""
+        names = ("decoder_start_token_id", "bos_token_id")
+        found = [kwargs.get(name) for name in names] + [getattr(config, name, None) for name in names]
+        return next((found[place] for place in (0, 2, 1, 3) if found[place] is not None), None)
 
     def _check_source(self, inputs: Tensor | None, kwargs: dict[str, Any]) -> Tensor:
         """The source: ids, embeddings or states, (B, S) or (B, S, D). Without a mask its pads are masked.
@@ -180,6 +208,7 @@ class ZooGenerationMixin(GenerationMixin):
         more_wanted = generation_config.return_dict_in_generate or synced_gpus
         others = (value for name, value in kwargs.items() if name not in (*SOURCE_ROWS, *HYPOTHESIS_ROWS))
         more_rows = any(isinstance(value, Tensor) and value.shape[:1] == input_ids.shape[:1] for value in others)
+        more_wanted = more_wanted or cache_is_given.get()
         if shared == beams and not more_wanted and not more_rows:
             current_search.set(OpenSources(input_ids.shape[0] // beams, beams))  # until `generate` ends
         above: Any = super()
@@ -216,7 +245,9 @@ class ZooGenerationMixin(GenerationMixin):
         """The rules for a search of ours, or None where transformers' own has to run."""
         cache = arguments.get("cache")
         fixed = cache is not None and not getattr(cache, "can_keep_sources", False)
-        if synced_gpus or fixed or not self.config.is_encoder_decoder:
+        if synced_gpus or fixed or cache_is_given.get() or not self.config.is_encoder_decoder:
+            return None
+        if not all(is_own_method(self, name) for name in ASKED_AT_EACH_STEP):
             return None
         return SearchRules.of(input_ids, logits_processor, stopping_criteria, generation_config, arguments)
 

@@ -77,6 +77,14 @@ def test_other_forms_and_other_numbers_are_refused_before_anything_is_read(
     model, _ = load_checkpoint(saved_folder)
     with pytest.raises(ValueError, match=r"weights are bfloat16; eight bits are made of float32 \(dtype="):
         in_eight_bits(model.bfloat16())
+    rounded = in_eight_bits(load_checkpoint(saved_folder)[0])
+    with pytest.raises(
+        ValueError, match=r"cannot be saved; save it in float32, .* load_checkpoint\(folder, quantize="
+    ):
+        rounded.save_pretrained(saved_folder / "rounded")
+    assert not (saved_folder / "rounded").exists()
+    with pytest.raises(ValueError, match="in eight bits already"):
+        in_eight_bits(rounded)
     row = get_architecture("word2vec")
     with pytest.raises(ValueError, match="a word2vec has no linear layer"):
         in_eight_bits(row.model_classes["AutoModel"](row.tiny_config()))

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 import torch
 from captioners import make_captioner
-from model_cases import Maker
+from model_cases import CASES, Maker
+from transformers import DynamicCache, EncoderDecoderCache
 
 from hf_attention_zoo.seq2seq import zoo_generation
 from hf_attention_zoo.seq2seq.beam_search import BeamSearch
+from hf_attention_zoo.seq2seq.decoding_state import DecodingState
 from hf_attention_zoo.seq2seq.ensemble import TranslationEnsemble
 from hf_attention_zoo.seq2seq.zoo_generation import ZooGenerationMixin
 
@@ -31,6 +33,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "shortest with its prompt": {"num_beams": 4, "min_length": 4},
     "limit by source": {"num_beams": 4, "max_length_beyond_source": 1, "max_new_tokens": None},
     "forbidden": {"num_beams": 4, "suppress_tokens": [4, 6]},
+    "forbidden, some of them no words": {"num_beams": 4, "suppress_tokens": [4, 6, -1, 999]},
+    "nothing forbidden": {"num_beams": 2, "suppress_tokens": []},
+    "an end that is no word": {"eos_token_id": [EOS, -1, 999], "pad_token_id": 0, "min_new_tokens": 3},
     "two ends": {"num_beams": 4, "eos_token_id": [EOS, 5], "pad_token_id": 0},
     "no end": {"num_beams": 2, "eos_token_id": None, "pad_token_id": 0, "max_new_tokens": 4},
 }
@@ -64,6 +69,13 @@ def that_ends(model: Any) -> Any:
 
     model.get_output_embeddings().register_forward_hook(likelier)
     return model
+
+
+def new_cache(model: Any) -> Any:
+    """An empty cache, as a caller of `generate` makes it."""
+    if model._is_stateful:
+        return DecodingState()
+    return EncoderDecoderCache(DynamicCache(config=model.config), DynamicCache(config=model.config))
 
 
 def settings_of(name: str) -> dict[str, Any]:
@@ -190,6 +202,7 @@ def test_finished_sources_leave_our_searches_and_change_nothing(seq2seq: Maker, 
         {"use_cache": False},
         {"forced_eos_token_id": EOS},
         {"temperature": 0.7, "do_sample": True},
+        {"cache": "given"},
         {"decoder_attention_mask": torch.ones(2, 1, dtype=torch.long)},
     ],
     ids=lambda given: next(iter(given)),
@@ -199,8 +212,82 @@ def test_what_our_searches_do_not_know_is_left_to_transformers(
     seq2seq: Maker, unknown: dict[str, Any], beams: int, ours: Callable[[bool], list[str]]
 ) -> None:
     model, ran = seq2seq.model(), ours(True)
-    assert model.generate(**seq2seq.sources([4, 2]), num_beams=beams, max_new_tokens=4, **unknown).shape[0] == 2
+    given = {**unknown, "cache": new_cache(model)} if "cache" in unknown else unknown
+    assert model.generate(**seq2seq.sources([4, 2]), num_beams=beams, max_new_tokens=4, **given).shape[0] == 2
     assert ran == []
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+@pytest.mark.parametrize("name", zoo_generation.ASKED_AT_EACH_STEP)
+@pytest.mark.parametrize("place", ["subclass", "model"])
+def test_methods_that_are_replaced_are_asked_at_each_word(
+    seq2seq: Maker,
+    name: str,
+    place: str,
+    beams: int,
+    ours: Callable[[bool], list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model, ran, calls = seq2seq.model(), ours(True), []
+    before = getattr(model, name)
+
+    def replaced(*args: Any, **given: Any) -> Any:
+        calls.append(name)
+        return before(*(args if place == "model" else args[1:]), **given)
+
+    if place == "model":
+        monkeypatch.setattr(model, name, replaced)
+    else:
+        model.__class__ = type("Other", (type(model),), {name: replaced})
+    model.generate(**seq2seq.sources([4, 2]), num_beams=beams, max_new_tokens=4, min_new_tokens=4)
+    assert ran == [] and len(calls) >= 4
+
+
+@pytest.mark.parametrize("words", [5, 6])
+@pytest.mark.parametrize("early", [True, False, "never"])
+def test_places_that_no_hypothesis_takes_stay_empty_as_in_transformers_search(
+    seq2seq: Maker, words: int, early: bool | str, ours: Callable[[bool], list[str]]
+) -> None:
+    for seed in range(3):
+        model = seq2seq.model(seed=seed, decoder_vocab_size=words)
+        for beams, forbidden in ((words, [0]), (4, [0, 1]), (8, None)):
+            given = {"num_beams": beams, "num_return_sequences": beams, "suppress_tokens": forbidden}
+            given |= {"max_new_tokens": 6, "early_stopping": early, **seq2seq.sources([6, 4])}
+            ours(False)
+            wanted = model.generate(**given)
+            ran = ours(True)
+            assert torch.equal(model.generate(**given), wanted) and ran == ["beams"]
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+def test_a_search_in_which_every_word_is_forbidden_writes_none_of_them(
+    seq2seq: Maker, beams: int, ours: Callable[[bool], list[str]]
+) -> None:
+    model = seq2seq.model()
+    given = {"num_beams": beams, "max_new_tokens": 4, "suppress_tokens": list(range(model.config.target_rows))}
+    ours(False)
+    wanted = model.generate(**seq2seq.sources([6, 4]), **given)
+    ours(True)
+    assert torch.equal(model.generate(**seq2seq.sources([6, 4]), **given), wanted)
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+def test_a_cache_that_the_caller_has_keeps_its_rows_and_goes_on(seq2seq: Maker, beams: int) -> None:
+    model, sources = that_ends(seq2seq.model()), seq2seq.sources([6, 1, 4])
+    given = {"num_beams": beams, "min_new_tokens": 1}
+    cache = new_cache(model)
+    encoded = model.get_encoder()(**sources)
+    shared = {"encoder_outputs": encoded, "attention_mask": sources["attention_mask"], "cache": cache, **given}
+    made = model.generate(**shared, max_new_tokens=5)
+    if beams == 1:  # of beams the cache holds those that ran, not those that are returned
+        more = model.generate(**shared, decoder_input_ids=made, max_new_tokens=3)
+        assert more.shape[0] == 3 and torch.equal(more[:, : made.shape[1]], made)
+    assert cache.get_seq_length() >= 1
+
+
+def test_low_memory_of_beams_is_refused_as_transformers_refuses_it(seq2seq: Maker) -> None:
+    with pytest.raises(ValueError, match="low_memory"):
+        seq2seq.model().generate(**seq2seq.sources([4]), num_beams=2, max_new_tokens=2, low_memory=True)
 
 
 def test_a_cache_of_a_fixed_shape_and_a_streamer_are_left_to_transformers(seq2seq: Maker, ours: Callable) -> None:
@@ -215,3 +302,18 @@ def test_a_cache_of_a_fixed_shape_and_a_streamer_are_left_to_transformers(seq2se
     if model._supports_default_dynamic_cache():
         model.generate(**seq2seq.sources([4]), max_new_tokens=3, num_beams=2, cache_implementation="static")
         assert ran == []
+
+
+def test_an_assistant_whose_words_are_all_refused_is_asked_again() -> None:
+    case = Maker(next(case for case in CASES if case.model_type == "transformer2017"))
+    for seed in range(5):
+        model, assistant = case.model(seed=seed), case.model(seed=seed + 10)
+        source = case.sources([6])
+        wanted = model.generate(**source, max_new_tokens=8)
+        assert torch.equal(model.generate(**source, max_new_tokens=8, assistant_model=assistant), wanted)
+
+
+def test_pictures_have_no_words_for_a_limit_by_source() -> None:
+    model, _ = make_captioner()
+    with pytest.raises(ValueError, match=r"counts the words of a source.*give max_new_tokens"):
+        model.generate(pixel_values=torch.randn(1, 3, 8, 12), max_length_beyond_source=2)

@@ -65,5 +65,9 @@ def test_impossible_limits_are_refused() -> None:
     for wrong in (-1, 2.5, True):
         with pytest.raises(ValueError, match="give a whole number of at least 0"):
             endless_model().generate(**sources(), max_length_beyond_source=wrong)
+    model, begun = endless_model(), torch.full((3, 1), 2)
+    for prompt in (torch.full((3, 2), 7), torch.cat([begun, torch.full((3, 2), 7)], 1)):  # without and with its start
+        made = model.generate(**sources(), max_length_beyond_source=2, decoder_input_ids=prompt)
+        assert (made != 0).sum(1).tolist() == [length + 2 + 3 for length in (2, 5, 1)]
     with pytest.raises(ValueError, match="max_new_tokens and max_length_beyond_source are two limits"):
         endless_model().generate(**sources(), max_length_beyond_source=3, max_new_tokens=3)
