@@ -61,7 +61,8 @@ class Trace:
             [torch.stack([tables[part] for tables in steps]).tolist() for part in (0, 1)]
             for steps in (self.running, self.ended)
         )
-        all_words, all_rows = [], []
+        all_words: list[list[int]] = []
+        all_rows: list[list[int]] = []
         for source, hypotheses in enumerate(codes.tolist()):
             for code in hypotheses:
                 if code < 0:
