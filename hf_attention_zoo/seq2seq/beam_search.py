@@ -133,16 +133,17 @@ class BeamSearch:
         best_of_all, codes_of_all = best, codes
         still_open = torch.ones(number, dtype=torch.bool, device=device)
         places = torch.arange(self.width, device=device)  # of the candidates, (W,)
+        first = places < beams
         trace, output = Trace(number), steps.first
         while True:
             top, words, parents = self.candidates(steps.logits(output), scores)  # (C, W) each, the best first
             self.length += 1
             ended = self.rules.ended(words, self.length, steps.sources)
             # The best of those that go on.
-            scores, chosen = (top + ended * NOTHING).topk(beams)
+            scores, chosen = top.add(ended, alpha=NOTHING).topk(beams)
             running = words.gather(1, chosen), parents.gather(1, chosen)  # (C, K)
             # Ended ones among the K best join the best of the ended; the others stand there with next to nothing.
-            joins = ended & (places < beams) & still_open[:, None]
+            joins = ended & first & still_open[:, None]
             entered = (top / self.divisor(self.length)).add(~joins, alpha=NOTHING)
             best, order = torch.cat([best, entered], 1).topk(beams)
             codes = torch.cat([codes, torch.where(joins, places + len(trace.running) * beams, -1)], 1).gather(1, order)
@@ -187,9 +188,8 @@ class BeamSearch:
         """Whether a running hypothesis of each source may still become one of its best, (C,) bool."""
         longest = self.config.early_stopping == "never" and self.config.length_penalty > 0.0
         hoped = scores[:, 0] / self.divisor(self.config.max_length if longest else self.length)
-        room = (codes < 0).any(1)  # a place is empty
-        improves = (hoped > best[:, -1]) | (room & (hoped > NOTHING))
-        return improves & room if self.config.early_stopping is True else improves
+        improves = hoped > best[:, -1]
+        return improves & (codes < 0).any(1) if self.config.early_stopping is True else improves  # a place is empty
 
     def of_all(self, best: Tensor, codes: Tensor, best_of_all: Tensor, codes_of_all: Tensor) -> tuple[Tensor, Tensor]:
         """Write the rows of the sources that are here, (C, K), into those of all, (B, K)."""
