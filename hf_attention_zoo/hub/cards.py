@@ -319,10 +319,8 @@ def training(checkpoint: Checkpoint) -> str:
         lines += [table(["", ""], rows), ""]
     if facts.get("command"):
         lines += ["```bash", facts["command"], "```"]
-        told = (
-            checkpoint.copy_needed if "FOLDER" not in facts["command"] else None
-        )  # where the command does not say so
-        lines += ["", told] if told else []
+        if checkpoint.copy_needed and "FOLDER" not in facts["command"]:  # a command may say it itself
+            lines += ["", checkpoint.copy_needed]
     return "\n".join(lines).rstrip()
 
 

@@ -25,7 +25,6 @@ ZOO_SETTINGS = ("gnmt_length_penalty", "max_length_beyond_source")
 # What `generate` hands on and what is cut when finished sources leave: rows of sources, rows of hypotheses.
 SOURCE_ROWS, HYPOTHESIS_ROWS = ("encoder_outputs", "attention_mask"), ("decoder_attention_mask",)
 
-
 # What transformers' search asks the model at each step. A search of ours does not: it knows the answers of the zoo.
 ASKED_AT_EACH_STEP = ("prepare_inputs_for_generation", "_update_model_kwargs_for_generation")
 OURS = (f"{__name__.partition('.')[0]}.", "transformers.")
