@@ -165,13 +165,14 @@ def test_no_file_of_a_run_has_the_token_and_none_that_is_sent_the_folders(
     metrics = (plan.output_dir / "metrics.json").read_text()
     assert json.loads(metrics)["dataset"]["name"] == Path(given).name and str(tmp_path) not in metrics
     moved = Path(given).rename(tmp_path / "a copy")  # gone from where the training found it
-    capsys.readouterr()
-    assert main(["evaluate", str(plan.output_dir), "--max_samples", "2"]) == 2
-    assert (
-        f"was trained on {Path(given).name}, which is not at {given} any more; give --dataset"
-        in capsys.readouterr().err
-    )
-    assert main(["evaluate", str(plan.output_dir), "--max_samples", "2", "--dataset", str(moved)]) == 0
+    try:
+        capsys.readouterr()
+        assert main(["evaluate", str(plan.output_dir), "--max_samples", "2"]) == 2
+        said = f"was trained on {Path(given).name}, which is not at {given} any more; give --dataset"
+        assert said in capsys.readouterr().err
+        assert main(["evaluate", str(plan.output_dir), "--max_samples", "2", "--dataset", str(moved)]) == 0
+    finally:
+        moved.rename(given)  # the other tests read it, too
 
 
 @pytest.fixture
