@@ -212,8 +212,9 @@ def runs_of(protocol: dict[str, Any], data: dict[str, str], only: str) -> list[R
                 for system, settings in protocol["systems"].items()
                 if settings["model"] in able
             ]
-    if any(one.name == only for one in found):
-        return [one for one in found if one.name == only]
+    single = [one for one in found if one.name == only]
+    if single:
+        return single
     check_word(only, tasks=protocol["tasks"], systems=protocol["systems"])
     return [
         one

@@ -20,33 +20,28 @@ def note_files(folder: Path, *names: str) -> None:
         write_json(folder / FACTS_FILE, facts)
 
 
-def recorded_arguments(folder: str | Path) -> dict[str, Any]:
+def recorded_arguments(folder: str | Path, check_dataset: bool = False) -> dict[str, Any]:
     """The arguments of the run that made a folder, by its training.json; its data as paths.
 
     training.json names no folders of the machine, but how to come from the run to its data.
+
+    Args:
+        check_dataset: whether the data set of the training must be where it was.
+
+    Raises:
+        ValueError: it must, and is not.
     """
-    return _recorded(folder)[0]
-
-
-def check_data_is_there(folder: str | Path) -> None:
-    """Raises ValueError if the data set of the training is not where it was, seen from the run's folder."""
-    found, named = _recorded(folder)
-    if "dataset" in named and not Path(found["dataset"]).exists():
-        raise ValueError(
-            f"{folder} was trained on {named['dataset']}, which is not at {found['dataset']} any more; give --dataset "
-            "with a copy of it (a file, a folder or a Hub id)"
-        )
-
-
-def _recorded(folder: str | Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """`recorded_arguments`, and of those that name data on the machine what they were called in the training."""
     facts = json_if_any(Path(folder) / FACTS_FILE)
     arguments, places = facts.get("arguments"), facts.get(PLACES)
     found = dict(arguments) if isinstance(arguments, dict) else {}
-    named = {}
     for name, place in places.items() if isinstance(places, dict) else ():
         path = path_of_place(folder, str(place))
-        named[name] = str(found.get(name))
-        if path.exists() or not Path(named[name]).exists():
+        named = str(found.get(name))
+        if path.exists() or not Path(named).exists():
             found[name] = str(path)
-    return found, named
+        if check_dataset and name == "dataset" and not Path(found[name]).exists():
+            raise ValueError(
+                f"{folder} was trained on {named}, which is not at {found[name]} any more; give --dataset with a copy "
+                "of it (a file, a folder or a Hub id)"
+            )
+    return found

@@ -30,7 +30,7 @@ class Step:
     cache: Any
 
 
-REPLACED = ("forward", "logits_and_loss", "prepare_inputs_for_generation", "source_arguments", "earlier_states")
+REPLACED = ("forward", "logits_and_loss", "source_arguments", "earlier_states")
 
 
 def adds_nothing(module: Any) -> bool:

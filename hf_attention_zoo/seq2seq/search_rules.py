@@ -83,21 +83,15 @@ class SearchRules:
         elif kind is SourceLengthLimit and self.limits is None:
             self.limits = rule.limits.to(device)
         elif kind is MinLengthLogitsProcessor:
-            self._forbid_until(rule.min_length, rule.eos_token_id.to(device))
+            self.forbidden_until.append((rule.min_length, rule.eos_token_id.to(device)))
         elif kind is MinNewTokensLengthLogitsProcessor:
             shortest = rule.prompt_length_to_skip + rule.min_new_tokens
-            self._forbid_until(shortest, rule.eos_token_id.to(device))
+            self.forbidden_until.append((shortest, rule.eos_token_id.to(device)))
         elif kind is SuppressTokensLogitsProcessor:
             self.forbidden.append(rule.suppress_tokens.to(device))
         else:
             return False
         return True
-
-    def _forbid_until(self, length: int, ids: Tensor) -> None:
-        """Two rules for the same words are one: `min_new_tokens` comes as both kinds."""
-        same = [until for until, others in self.forbidden_until if torch.equal(ids, others)]
-        self.forbidden_until = [rule for rule in self.forbidden_until if not torch.equal(ids, rule[1])]
-        self.forbidden_until.append((max([length, *same]), ids))
 
     def forbid(self, scores: Tensor, length: int, in_place: bool = False) -> Tensor:
         """Scores (N, V) of the words behind hypotheses of `length` tokens, with -inf at forbidden words.

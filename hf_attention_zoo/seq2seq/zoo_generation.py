@@ -118,9 +118,11 @@ class ZooGenerationMixin(GenerationMixin):
     @staticmethod
     def _start_symbol(config: GenerationConfig | None, kwargs: dict[str, Any]) -> Any:
         """Id, or one of each row, that transformers puts in front of prompts that do not begin with it."""
-        names = ("decoder_start_token_id", "bos_token_id")
-        found = [kwargs.get(name) for name in names] + [getattr(config, name, None) for name in names]
-        return next((found[place] for place in (0, 2, 1, 3) if found[place] is not None), None)
+        for name in ("decoder_start_token_id", "bos_token_id"):
+            for found in (kwargs.get(name), getattr(config, name, None)):
+                if found is not None:
+                    return found
+        return None
 
     def _check_source(self, inputs: Tensor | None, kwargs: dict[str, Any]) -> Tensor:
         """The source: ids, embeddings or states, (B, S) or (B, S, D). Without a mask its pads are masked.
@@ -204,10 +206,9 @@ class ZooGenerationMixin(GenerationMixin):
         if rules is not None and shared == beams:
             steps = DecodingSteps(self, input_ids, generation_config, kwargs)
             return BeamSearch(steps, rules, generation_config).run(input_ids)
-        more_wanted = generation_config.return_dict_in_generate or synced_gpus
+        more_wanted = generation_config.return_dict_in_generate or synced_gpus or cache_is_given.get()
         others = (value for name, value in kwargs.items() if name not in (*SOURCE_ROWS, *HYPOTHESIS_ROWS))
         more_rows = any(isinstance(value, Tensor) and value.shape[:1] == input_ids.shape[:1] for value in others)
-        more_wanted = more_wanted or cache_is_given.get()
         if shared == beams and not more_wanted and not more_rows:
             current_search.set(OpenSources(input_ids.shape[0] // beams, beams))  # until `generate` ends
         above: Any = super()

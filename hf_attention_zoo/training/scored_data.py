@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hf_attention_zoo.data.parting import parted_as_trained
-from hf_attention_zoo.folders.written_files import FACTS_FILE, check_data_is_there, recorded_arguments
+from hf_attention_zoo.folders.written_files import FACTS_FILE, recorded_arguments
 from hf_attention_zoo.training.arguments import DataArguments
 from hf_attention_zoo.whole_files import json_if_any
 
@@ -49,11 +49,10 @@ def chosen_data(folder: str | Path, given: dict[str, Any]) -> ChosenData:
         ValueError: no data set is known.
     """
     known = {item.name for item in fields(DataArguments)}
-    trained = {name: value for name, value in recorded_arguments(folder).items() if name in known}
     wanted = {name: value for name, value in given.items() if value is not None}
     named = wanted.get("dataset")
-    if named is None:
-        check_data_is_there(folder)
+    recorded = recorded_arguments(folder, check_dataset=named is None)
+    trained = {name: value for name, value in recorded.items() if name in known}
     if named is not None and not same_place(named, trained.get("dataset")):
         return ChosenData(DataArguments(**wanted))
     arguments = DataArguments(**{**trained, **wanted})

@@ -9,7 +9,7 @@ from typing import Any
 
 from hf_attention_zoo.data.parting import check_sizes
 from hf_attention_zoo.data.split_names import canonical_split
-from hf_attention_zoo.folders.written_files import FACTS_FILE, check_data_is_there, recorded_arguments
+from hf_attention_zoo.folders.written_files import FACTS_FILE, recorded_arguments
 from hf_attention_zoo.tasks.running_text.corpus_arguments import CorpusArguments
 from hf_attention_zoo.tasks.running_text.rows import DocumentSource
 from hf_attention_zoo.training.scored_data import same_place
@@ -68,11 +68,10 @@ def chosen_text(folder: str | Path, given: Mapping[str, Any]) -> ChosenText:
         ValueError: no text is known.
     """
     known = {item.name for item in fields(CorpusArguments)}
-    trained = {name: value for name, value in recorded_arguments(folder).items() if name in known}
     wanted = {name: value for name, value in given.items() if value is not None}
     named = wanted.get("dataset")
-    if named is None:
-        check_data_is_there(folder)
+    recorded = recorded_arguments(folder, check_dataset=named is None)
+    trained = {name: value for name, value in recorded.items() if name in known}
     if named is not None and not same_place(named, trained.get("dataset") or trained.get("train_file")):
         return ChosenText(CorpusArguments(**wanted))
     if named is not None and trained.get("dataset") is None:
