@@ -40,7 +40,7 @@ from comparison_rows import (
 )
 from kept_runs import installed
 from seconds_budget import Course, Ids, Mark, Pairs, System, Training, train, translated
-from toolkit_systems import HERE, PACKAGES, PROGRAMS, Sizes, Zoo, sizes_of, training_of
+from toolkit_systems import HERE, PACKAGES, PROGRAMS, Sizes, Zoo, check_form, model_of, sizes_of, training_of
 
 FIELDS = (
     "system",
@@ -74,12 +74,13 @@ class Run:
 
 
 def runs(protocol: dict[str, Any]) -> list[Run]:
-    """Seed by seed, so that a stopped comparison has whole rounds."""
+    """Seed by seed, so that a stopped comparison has whole rounds; a system may have seeds of its own."""
+    seeds = {name: entry.get("seeds", protocol["seeds"]) for name, entry in protocol["systems"].items()}
     return [
-        Run(name, seed, entry)
-        for seed in protocol["seeds"]
-        for name, entry in protocol["systems"].items()
-        if seed in entry.get("seeds", protocol["seeds"])
+        Run(name, seed, protocol["systems"][name])
+        for seed in sorted({seed for own in seeds.values() for seed in own})
+        for name, own in seeds.items()
+        if seed in own
     ]
 
 
@@ -96,8 +97,8 @@ def plan_of(entry: dict[str, Any], best: dict[str, dict[str, Any]]) -> tuple[dic
     settings = best[entry["like"]]
     training = training_of(settings)
     if entry["toolkit"] == HERE:
-        named = {name.removeprefix("config."): value for name, value in settings.items() if name.startswith("config.")}
-        return {"model_type": entry["like"], **named}, training
+        return model_of(entry["like"], settings), training
+    check_form(entry["like"], settings)
     sizes: Sizes = sizes_of(settings)
     return {**PROGRAMS[entry["toolkit"]].like(sizes), **entry.get("model", {})}, training
 

@@ -24,6 +24,8 @@ OURS = {theirs: ours for ours, theirs in THEIRS.items()}
 IGNORED = -100
 JOEYNMT, OPENNMT, MARIAN, HERE = "joeynmt", "opennmt", "marian", "here"
 PACKAGES = {JOEYNMT: "joeynmt", OPENNMT: "OpenNMT-py", MARIAN: "transformers", HERE: "hf_attention_zoo"}
+# Forms of a model of the zoo that another program builds, where the model has others, too.
+SAME_FORM = {"luong": {"attention_window": "global", "attention_score": "general", "input_feeding": True}}
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,33 @@ def sizes_of(settings: dict[str, Any]) -> Sizes:
         heads=found.get("num_attention_heads"),
         feedforward=found.get("intermediate_size"),
     )
+
+
+def model_of(name: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a configuration of the zoo, and its `model_type`, among the flags of a training."""
+    named = {flag.removeprefix("config."): value for flag, value in settings.items() if flag.startswith("config.")}
+    return {"model_type": name, **named}
+
+
+def check_form(name: str, settings: dict[str, Any]) -> None:
+    """Settings of a model of the zoo, what they leave out included, name the form that other programs build.
+
+    Raises:
+        SystemExit: they name another.
+    """
+    from transformers import AutoConfig
+
+    import hf_attention_zoo  # noqa: F401  registers the classes
+
+    config = AutoConfig.for_model(**model_of(name, settings))
+    others = {field: getattr(config, field) for field, wanted in SAME_FORM.get(name, {}).items()}
+    differing = [f"{field}={value!r}" for field, value in others.items() if value != SAME_FORM[name][field]]
+    if differing:
+        wanted = ", ".join(f"{field}={value!r}" for field, value in SAME_FORM[name].items())
+        raise SystemExit(
+            f"{name}: the settings that validation chose mean {', '.join(differing)}, and other programs build "
+            f"{wanted}: the two would not be one model. Name these forms among the choices of the tuning protocol"
+        )
 
 
 def training_of(settings: dict[str, Any]) -> Training:

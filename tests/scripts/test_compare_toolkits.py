@@ -125,6 +125,27 @@ def test_the_protocols_say_what_each_program_is_told(compare: ModuleType, name: 
     assert compare.PROGRAMS["joeynmt"].like(transformer)["encoder"]["num_heads"] == transformer.heads
 
 
+def test_a_model_that_another_program_has_in_another_form_is_not_put_beside_it(compare: ModuleType) -> None:
+    """What settings leave out counts as well: Luong's window is local-p unless they say otherwise."""
+    theirs, here = ({"toolkit": toolkit, "like": "luong"} for toolkit in ("opennmt", "here"))
+    form = {"config.attention_window": "global", "config.attention_score": "general", "config.input_feeding": True}
+    model, _ = compare.plan_of(theirs, {"luong": SETTINGS | form})
+    assert model["hidden_size"] == SETTINGS["config.hidden_size"]
+    for settings, said in (
+        (SETTINGS, "attention_window='local-p'"),
+        (SETTINGS | form | {"config.attention_score": "dot"}, "attention_score='dot'"),
+        (SETTINGS | form | {"config.input_feeding": False}, "input_feeding=False"),
+    ):
+        with pytest.raises(SystemExit, match=f"luong: .* mean {said}, and other programs build"):
+            compare.plan_of(theirs, {"luong": settings})
+        compare.plan_of(here, {"luong": settings})
+
+
+def test_a_system_may_have_seeds_of_its_own(compare: ModuleType) -> None:
+    protocol = {"seeds": [1], "systems": {"a": {}, "b": {"seeds": [1, 3]}, "c": {"seeds": [2]}}}
+    assert [run.key for run in compare.runs(protocol)] == [("a", 1), ("b", 1), ("c", 2), ("b", 3)]
+
+
 @pytest.fixture
 def protocol_file(tmp_path: Path) -> Path:
     """Two systems that need no other toolkit, on a few pairs, for half a second."""
