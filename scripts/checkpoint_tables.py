@@ -128,6 +128,11 @@ TABLES: dict[str, tuple[list[str], Callable[[dict[str, Any]], list[str]]]] = {
 }
 
 
+def percent(share: float) -> str:
+    """One decimal; what is not all is not rounded to 100."""
+    return f"{share:.1f}" if share == 100 or round(share, 1) < 100 else f"{share:.2f}"
+
+
 def seen_table() -> str:
     """Groups of rows that are scored apart: what training has seen, and what it has not."""
     lines = [
@@ -139,7 +144,7 @@ def seen_table() -> str:
             captions = "bleu4" in group
             exact, bleu = (group["exact"], group["bleu4"]) if captions else (group["exact_match"], group["bleu"])
             nearest = f"{group['baselines']['nearest']['bleu4']:.1f}" if captions else "-"
-            cells = f"{group['group']} | {group['rows']:,} | {exact:.1f} | {bleu:.1f} | {nearest}"
+            cells = f"{group['group']} | {group['rows']:,} | {percent(exact)} | {percent(bleu)} | {nearest}"
             lines.append(f"| `{path.parent.name}` | {cells} |")
     return "\n".join(lines)
 

@@ -300,6 +300,8 @@ class Marian:
             "d_model": sizes.hidden,
             "dropout": sizes.dropout,
             "attention_dropout": sizes.attention_dropout,
+            "activation_function": "relu",
+            "scale_embedding": True,  # by the square root of d_model
             **shape,
         }
 

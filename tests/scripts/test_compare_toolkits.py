@@ -8,7 +8,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import torch
 import yaml
+from transformers import set_seed
 
 SETTINGS = {
     "learning_rate": 0.01,
@@ -139,6 +141,17 @@ def test_a_model_that_another_program_has_in_another_form_is_not_put_beside_it(c
         with pytest.raises(SystemExit, match=f"luong: .* mean {said}, and other programs build"):
             compare.plan_of(theirs, {"luong": settings})
         compare.plan_of(here, {"luong": settings})
+
+
+def test_words_are_not_drowned_by_positions_in_marian(budget: ModuleType, systems: ModuleType) -> None:
+    """Its configuration scales no embeddings unless it is told to, and its word vectors begin at 0.02."""
+    set_seed(0)
+    told = systems.Sizes(hidden=64, embedding=64, layers=2, dropout=0.0, heads=4, feedforward=128)
+    marian = systems.Marian(systems.Marian.like(told), budget.Training(0.01), (200, 200)).model.eval()
+    sentences = torch.arange(4, 104).view(2, 50)  # no word in common
+    with torch.no_grad():
+        one, other = marian.model.encoder(sentences).last_hidden_state  # (S, H) each
+    assert torch.cosine_similarity(one, other).mean() < 0.96
 
 
 def test_a_system_may_have_seeds_of_its_own(compare: ModuleType) -> None:
