@@ -3,8 +3,9 @@
     python scripts/benchmark_words.py --json scripts/benchmarks/word2vec.json
 
 Both read the descriptions of `lm_debian` as skip-gram with windows of 5, vectors of 100 and subsampling at 1e-4, the
-same vocabulary and words; gensim draws 5 words of noise for each pair, ours 64 for a batch. Words are those of the text, before any is left out. Ours is the
-`small` recipe through `attention-zoo pretrain`, without validation and checkpoints, with all that the Trainer does.
+same vocabulary and words; gensim draws 5 words of noise for each pair, ours 64 for a batch. Words are those of the
+text, before any is left out. Ours is the `small` recipe through `attention-zoo pretrain`, without validation and
+checkpoints, with all that the Trainer does.
 """
 
 from __future__ import annotations
