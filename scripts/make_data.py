@@ -7,13 +7,13 @@
     python scripts/make_data.py nsmc nsmc/raw sent_nsmc_ko
 
     npm pack emoji-datasource-twitter@16.0.0 emoji-datasource-google@16.0.0 emojibase-data@17.0.0
-    python scripts/make_data.py emoji emoji-datasource-twitter-16.0.0.tgz emoji-datasource-google-16.0.0.tgz \
+    python scripts/make_data.py emoji emoji-datasource-twitter-16.0.0.tgz emoji-datasource-google-16.0.0.tgz \\
         emojibase-data-17.0.0.tgz captions_emoji
 
-The last word is the folder to write, which must not be there yet. It gets `train|validation|test.jsonl.gz`, for emoji
-also `images.zip`, and is there as a whole or not at all. Where it has the name that the cards have, and lies where
-their commands are run, these work as they are written. The same sources give the same rows in the same order, and the
-script says whether they are those that the published folders were trained on.
+The last word is the folder to write, which must not be there yet or be empty. It gets a `.jsonl.gz` file for each of
+train, validation and test, for emoji also `images.zip`, and is there as a whole or not at all. Where it has the name
+that the cards have, and lies where their commands are run, these work as they are written. The same sources give the
+same rows in the same order, and the script says whether they are those of the published folders.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from nsmc_reviews import make_nsmc
 
 from hf_attention_zoo.folders.checkpoint_folder import new_folder
 
-# SHA-256 of the lines of each split that the published folders were trained on.
+# SHA-256 of the lines of each split that the published folders were trained and scored on.
 PUBLISHED = {
     "austen": {
         "train": "363d7c540e228dd242188eaa46255007ed421414b34bc8f48f40ff3938b6ffbd",
@@ -100,7 +100,7 @@ def main(arguments: list[str] | None = None) -> None:
     published = PUBLISHED[chosen.kind]
     for split, rows in made.splits.items():
         same = hashlib.sha256(lines[split]).hexdigest() == published[split]
-        print(f"{split}: {len(rows):,} rows, {'those' if same else 'NOT those'} that the published folders had")
+        print(f"{split}: {len(rows):,} rows, {'those' if same else 'NOT those'} of the published folders")
 
 
 if __name__ == "__main__":
