@@ -5,19 +5,31 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import lzma
-import random
 import struct
-import tarfile
 import zipfile
-import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-from PIL import Image, ImageDraw
+from made_up_sources import (
+    LANGUAGES,
+    NUMBERS,
+    Package,
+    base_of,
+    deb,
+    novel,
+    npm_file,
+    npm_folder,
+    packages,
+    picture,
+    raw_folder,
+    review,
+    vector_of,
+    words,
+)
+from PIL import Image
 
 SPLITS = ("train", "validation", "test")
 Row = dict[str, Any]
@@ -63,61 +75,6 @@ def check_disjoint(splits: dict[str, list[Row]], *columns: str) -> None:
 # --- a Debian package ------------------------------------------------------------------------------------------------
 
 
-def tar_of(files: dict[str, bytes]) -> bytes:
-    target = io.BytesIO()
-    with tarfile.open(fileobj=target, mode="w") as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return target.getvalue()
-
-
-def ar_of(files: dict[str, bytes]) -> bytes:
-    parts = [b"!<arch>\n"]
-    for name, content in files.items():
-        header = f"{name:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(content):<10}`\n"
-        parts += [header.encode(), content, b"\n" * (len(content) % 2)]
-    return b"".join(parts)
-
-
-def vector_of(strings: Iterable[str], version: int) -> bytes:
-    """A vector of strings as R writes it."""
-    encoding = struct.pack(">i", 5) + b"UTF-8" if version == 3 else b""
-    strings = [text.encode() for text in strings]
-    parts = [b"X\n", struct.pack(">iii", version, 0x40201, 0x30500), encoding, struct.pack(">ii", 16, len(strings))]
-    parts += [struct.pack(">ii", 0x40009, len(text)) + text for text in strings]
-    return b"".join(parts)
-
-
-def base_of(objects: list[bytes]) -> bytes:
-    return b"".join(struct.pack(">I", len(content)) + zlib.compress(content) for content in objects)
-
-
-NUMBERS = b"X\n" + struct.pack(">iiiiii", 2, 0x40201, 0x20300, 13, 1, 7)  # a vector of whole numbers
-
-
-def novel(title: str, chapters: int) -> list[str]:
-    lines = [title.upper(), "", "by nobody", "", "VOLUME I", ""]
-    for number in range(1, chapters + 1):
-        lines += [
-            f"CHAPTER {number}",
-            "",
-            f"Mr. Brown had {number} horses. He was",
-            '  _not_ glad--"Why?"  Nobody knew.',
-            "",
-        ]
-        lines += ["So it was in St. Ives.", "", "*", ""]
-    return [*lines, "THE END"]
-
-
-def deb(file: Path, base: bytes | None, inner: str = "data.tar.xz") -> Path:
-    files = {} if base is None else {"./usr/lib/R/site-library/janeaustenr/data/Rdata.rdb": base}
-    packed = {"xz": lzma.compress, "gz": gzip.compress}.get(inner[-2:], bytes)(tar_of({"./usr/README": b"", **files}))
-    file.write_bytes(ar_of({"debian-binary": b"2.0\n", "control.tar.xz": b"odd", inner: packed}))
-    return file
-
-
 def test_chapters_are_held_out_whole_and_cut_into_sentences(made: Callable[..., Path], tmp_path: Path) -> None:
     novels = [vector_of(novel("first tale", 60), 3), NUMBERS, vector_of(novel("the second", 70), 2)]
     splits = rows_of(made("austen", deb(tmp_path / "novels.deb", base_of(novels))))
@@ -143,34 +100,6 @@ def test_neither_the_order_of_novels_nor_the_packing_matters(make_data: Any, tmp
 
 
 # --- reviews ---------------------------------------------------------------------------------------------------------
-
-
-def words(number: int) -> str:
-    """A text of Hangul that is like no other."""
-    drawn = random.Random(number)
-    return " ".join("".join(chr(drawn.randrange(0xAC00, 0xD7A4)) for _ in range(4)) for _ in range(8))
-
-
-def review(film: int, number: int, text: str | None = None, rating: int | None = None) -> dict[str, str]:
-    rating = rating or 1 + (film + number) % 10
-    return {
-        "review": text or words(10 * film + number),
-        "date": "15.08.25",
-        "rating": str(rating),
-        "author": "none****",
-        "review_id": f"{film}{number}",
-        "movie_id": str(film),
-    }
-
-
-def raw_folder(folder: Path, reviews: Iterable[dict[str, Any]]) -> Path:
-    films: dict[str, list[dict[str, Any]]] = {}
-    for one in reviews:
-        films.setdefault(one["movie_id"], []).append(one)
-    folder.mkdir(parents=True)
-    for film, those in films.items():
-        (folder / f"{film}.json").write_text(json.dumps(those, ensure_ascii=False), encoding="utf-8")
-    return folder
 
 
 def films_by_split(load_script: Callable[[str], ModuleType], count: int) -> dict[str, list[int]]:
@@ -247,55 +176,6 @@ def test_a_class_has_no_more_reviews_than_it_may(
 
 # --- packages of npm -------------------------------------------------------------------------------------------------
 
-TONES = ("1F3FB", "1F3FC", "1F3FD", "1F3FE", "1F3FF")
-LANGUAGES = ("en", "ko", "de", "fr")
-
-
-def picture(number: int, size: int = 64) -> bytes:
-    """A shape on nothing that differs with the number."""
-    drawn = Image.new("RGBA", (size, size), (0, 0, 0, 0))
-    colour = (number * 37 % 200, number * 91 % 200, number * 53 % 200, 255)
-    ImageDraw.Draw(drawn).ellipse((8, 8, 24 + number % 30, 24 + number // 30), fill=colour)
-    target = io.BytesIO()
-    drawn.save(target, "PNG")
-    return target.getvalue()
-
-
-Package = dict[str, bytes]
-
-
-def packages(bases: int = 60) -> tuple[Package, Package, Package]:
-    """Pictures in two styles and names: things that come in tones, as many that do not."""
-    listed: list[dict[str, Any]] = []
-    for number in range(bases):
-        code = f"{0x1F400 + number:X}"
-        listed.append({"hexcode": f"{code}-FE0F", "label": f"thing {chr(97 + number % 26)}{chr(97 + number // 26)}"})
-        if number % 2:
-            skins = [{"hexcode": f"{code}-{tone}", "label": f"{listed[-1]['label']}: {tone}"} for tone in TONES]
-            listed[-1]["skins"] = skins
-    codes = [one["hexcode"].lower() for emoji in listed for one in (emoji, *emoji.get("skins", ()))]
-    styles = {
-        style: {f"img/{style}/64/{code}.png": picture(2 * n + (style == "google")) for n, code in enumerate(codes)}
-        for style in ("twitter", "google")
-    }
-    names = {}
-    for language in LANGUAGES:
-        said = json.loads(json.dumps(listed).replace("thing", f"thing-{language}"))
-        names[f"{language}/data.json"] = json.dumps(said).encode()
-    return styles["twitter"], styles["google"], {**names, "ja/data.json": b"[]"}
-
-
-def npm_folder(folder: Path, package: Package) -> Path:
-    for name, content in package.items():
-        (folder / "package" / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "package" / name).write_bytes(content)
-    return folder
-
-
-def npm_file(file: Path, package: Package) -> Path:
-    file.write_bytes(gzip.compress(tar_of({f"package/{name}": content for name, content in package.items()})))
-    return file
-
 
 def test_an_emoji_is_held_out_in_both_styles(made: Callable[..., Path], tmp_path: Path) -> None:
     twitter, google, names = packages()
@@ -327,6 +207,18 @@ def test_an_emoji_is_held_out_in_both_styles(made: Callable[..., Path], tmp_path
             with Image.open(io.BytesIO(archive.read(name))) as opened:
                 assert opened.size == (64, 64) and opened.mode == "P"
                 assert opened.convert("RGB").getpixel((0, 63)) == (255, 255, 255)
+
+
+def test_held_out_names_differ_from_training_in_more_than_a_number(make_data: Any, tmp_path: Path) -> None:
+    twitter, google, names = packages()
+    english = json.loads(names["en/data.json"])
+    for number, emoji in enumerate(one for listed in english for one in (listed, *listed.get("skins", ()))):
+        emoji["label"] = f"Thing: {number}" if number % 2 else f"thing {number}!"
+    names["en/data.json"] = json.dumps(english).encode()
+    folders = [npm_folder(tmp_path / str(number), part) for number, part in enumerate((twitter, google, names))]
+    made = make_data.make_emoji(*folders)
+    assert made.splits["train"] and not made.splits["validation"] and not made.splits["test"]
+    assert made.pictures.keys() == {row["file_name"] for row in made.splits["train"]}
 
 
 def test_packed_and_unpacked_packages_give_the_same(make_data: Any, tmp_path: Path) -> None:
