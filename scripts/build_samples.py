@@ -83,13 +83,19 @@ def caption_row(row: Row, sample: CaptionSample) -> Row:
     return {"id": row["id"], "file_name": row["file_name"], "captions": captions}
 
 
-def picture_archive(source: Path, names: list[str]) -> bytes:
-    """Pictures of an archive, packed again in the order of their names, without time stamps."""
+def archive_of(files: dict[str, bytes]) -> bytes:
+    """A zip archive of files, in the order of their names, without compression and time stamps."""
     target = io.BytesIO()
-    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
-        for name in sorted(names):
-            new.writestr(zipfile.ZipInfo(name), old.read(name))
+    with zipfile.ZipFile(target, "w") as archive:
+        for name in sorted(files):
+            archive.writestr(zipfile.ZipInfo(name), files[name])
     return target.getvalue()
+
+
+def picture_archive(source: Path, names: list[str]) -> bytes:
+    """Pictures of an archive, packed again."""
+    with zipfile.ZipFile(source) as archive:
+        return archive_of({name: archive.read(name) for name in names})
 
 
 CANONICAL_ROW: dict[type[Sample], Callable[[Row, Any], Row]] = {
