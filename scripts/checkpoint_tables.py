@@ -130,7 +130,7 @@ TABLES: dict[str, tuple[list[str], Callable[[dict[str, Any]], list[str]]]] = {
 
 def percent(share: float) -> str:
     """One decimal; what is not all is not rounded to 100."""
-    return f"{share:.1f}" if share == 100 or round(share, 1) < 100 else f"{share:.2f}"
+    return f"{share:.1f}" if share == 100 or round(share, 1) < 100 else f"{min(share, 99.99):.2f}"
 
 
 def seen_table() -> str:
