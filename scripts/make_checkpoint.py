@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 import transformers
+from PIL import Image
 
 import hf_attention_zoo
 from hf_attention_zoo.alignment.results.sentence_projection import project_sentences
@@ -34,6 +35,8 @@ from hf_attention_zoo.tasks.table import task_for
 from hf_attention_zoo.tasks.translation.rows import load_data
 
 LIMIT_MB = 10.0
+PICTURE = "alignment.png"
+COLOURS = 256  # that a byte can number
 SHOWN = 6  # words with their nearest ones, and how many of these
 
 
@@ -87,6 +90,7 @@ def main() -> None:
     if options.words:
         space = WordSpace.of(options.out)
         space.plane(options.words).plot(options.out / SPACE_FILE)
+        name_colours(options.out / SPACE_FILE)
         for word in options.words[:SHOWN]:
             nearest.append(f"{word}: {', '.join(map(str, space.nearest(word, SHOWN)))}")
     elif example is None:
@@ -119,12 +123,24 @@ def draw(out: Path, example: tuple[str, str | None, str | None], dataset: dict[s
         given = {"text": text, "text_pair": pair} if pair else text
         beams = {"num_beams": model.generation_config.num_beams or 1} if model.config.is_encoder_decoder else {}
         (alignment,) = hf_attention_zoo.align(model, reader, [given], **beams)
-        alignment.plot(out / "alignment.png")
+        alignment.plot(out / PICTURE)
     elif hasattr(model, "sentence_vectors"):
         project_sentences(model, reader, drawn_sentences(dataset, saved_auto_class(out))).plot(out / SENTENCES_FILE)
     elif saved_auto_class(out) == "AutoModelForCausalLM":
         texts = [line for document in DocumentSource(dataset["name"], split="test") for line in document]
         hf_attention_zoo.cluster_words(model, reader, texts).plot(out / WORDS_FILE)
+    for name in (PICTURE, SENTENCES_FILE, WORDS_FILE):
+        if (out / name).is_file():
+            name_colours(out / name)
+
+
+def name_colours(picture: Path) -> None:
+    """Keep a picture of few colours by their numbers: not a pixel changes, and it needs less than half of the room."""
+    with Image.open(picture) as drawn:
+        plain = drawn.convert("RGB")
+        if plain.getcolors(COLOURS) is not None:
+            numbered = plain.quantize(COLOURS, dither=Image.Dither.NONE)
+            numbered.save(picture, "PNG", optimize=True, dpi=drawn.info["dpi"])
 
 
 def evaluation_command(out: Path, chosen: dict[str, Any]) -> str:

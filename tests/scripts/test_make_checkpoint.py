@@ -7,6 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+from PIL import Image
+
 from hf_attention_zoo.tasks.captions.evaluation import build_parser
 
 
@@ -27,3 +30,21 @@ def test_the_recorded_command_has_every_choice_of_the_evaluation(load_script: Ca
         *("attention-zoo", "evaluate", "a", "--seen", "--split", "test")
     ]
     assert make_checkpoint.evaluation_command(Path("a"), {}) == "attention-zoo evaluate a --split test"
+
+
+def test_a_picture_of_few_colours_keeps_every_pixel_in_less_room_and_one_of_many_stays(
+    load_script: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
+    script, path = load_script("make_checkpoint"), tmp_path / "picture.png"
+    few = Image.new("RGBA", (200, 200), "white")
+    few.paste((0, 90, 200, 255), (20, 20, 90, 90))
+    many = Image.new("RGBA", (64, 64))
+    many.putdata([(k % 256, k // 256 * 9, 7, 255) for k in range(64 * 64)])
+    for picture, gets_smaller in ((few, True), (many, False)):
+        picture.save(path, dpi=(120, 120))
+        before = path.read_bytes()
+        script.name_colours(path)
+        with Image.open(path) as kept:
+            assert kept.convert("RGB").tobytes() == picture.convert("RGB").tobytes()
+            assert kept.info["dpi"] == pytest.approx((120, 120), abs=0.1)
+        assert (len(path.read_bytes()) < len(before)) == gets_smaller
