@@ -40,7 +40,8 @@ from comparison_rows import (
 )
 from kept_runs import installed
 from seconds_budget import Course, Ids, Mark, Pairs, System, Training, train, translated
-from toolkit_systems import HERE, PACKAGES, PROGRAMS, Sizes, Zoo, check_form, model_of, sizes_of, training_of
+from toolkit_settings import Sizes, check_form, model_of, sizes_of, training_of
+from toolkit_systems import HERE, PACKAGES, PROGRAMS, Zoo
 
 FIELDS = (
     "system",

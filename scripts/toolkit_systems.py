@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from peer_programs import BEGIN, END, OPENNMT_SPECIAL, PAD, UNKNOWN, joeynmt_of
 from seconds_budget import Course, Ids, Pairs, Training
+from toolkit_settings import Sizes
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
@@ -24,72 +24,6 @@ OURS = {theirs: ours for ours, theirs in THEIRS.items()}
 IGNORED = -100
 JOEYNMT, OPENNMT, MARIAN, HERE = "joeynmt", "opennmt", "marian", "here"
 PACKAGES = {JOEYNMT: "joeynmt", OPENNMT: "OpenNMT-py", MARIAN: "transformers", HERE: "hf_attention_zoo"}
-# Forms of a model of the zoo that another program builds, where the model has others, too.
-SAME_FORM = {"luong": {"attention_window": "global", "attention_score": "general", "input_feeding": True}}
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Of a model of the zoo, as another program is to have them."""
-
-    hidden: int
-    embedding: int
-    layers: int
-    dropout: float
-    attention_dropout: float = 0.0
-    heads: int | None = None  # a Transformer has them
-    feedforward: int | None = None
-
-
-def sizes_of(settings: dict[str, Any]) -> Sizes:
-    """Sizes among the flags of a training of the zoo."""
-    found = {name.removeprefix("config."): value for name, value in settings.items() if name.startswith("config.")}
-    return Sizes(
-        hidden=found["hidden_size"],
-        embedding=found.get("embedding_size", found["hidden_size"]),
-        layers=found.get("num_hidden_layers", 1),
-        dropout=found["dropout"],
-        attention_dropout=found.get("attention_dropout", 0.0),
-        heads=found.get("num_attention_heads"),
-        feedforward=found.get("intermediate_size"),
-    )
-
-
-def model_of(name: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Fields of a configuration of the zoo, and its `model_type`, among the flags of a training."""
-    named = {flag.removeprefix("config."): value for flag, value in settings.items() if flag.startswith("config.")}
-    return {"model_type": name, **named}
-
-
-def check_form(name: str, settings: dict[str, Any]) -> None:
-    """Settings of a model of the zoo, what they leave out included, name the form that other programs build.
-
-    Raises:
-        SystemExit: they name another.
-    """
-    from transformers import AutoConfig
-
-    import hf_attention_zoo  # noqa: F401  registers the classes
-
-    config = AutoConfig.for_model(**model_of(name, settings))
-    others = {field: getattr(config, field) for field, wanted in SAME_FORM.get(name, {}).items()}
-    differing = [f"{field}={value!r}" for field, value in others.items() if value != SAME_FORM[name][field]]
-    if differing:
-        wanted = ", ".join(f"{field}={value!r}" for field, value in SAME_FORM[name].items())
-        raise SystemExit(
-            f"{name}: the settings that validation chose mean {', '.join(differing)}, and other programs build "
-            f"{wanted}: the two would not be one model. Name these forms among the choices of the tuning protocol"
-        )
-
-
-def training_of(settings: dict[str, Any]) -> Training:
-    """Rate, warm-up, smoothing and batch among the flags of a training of the zoo."""
-    return Training(
-        learning_rate=settings["learning_rate"],
-        warmup_steps=settings["warmup_steps"],
-        label_smoothing=settings["label_smoothing_factor"],
-        tokens=settings["max_tokens_per_batch"],
-    )
 
 
 def theirs(ids: Ids) -> Ids:
