@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all, whoever else writes them at the same time."""
+"""Files and folders that are there as a whole or not at all, whoever else writes them at the same time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import os
 import re
 import secrets
+import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,20 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         unfinished.replace(target)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Where to fill a folder: it takes the place of `path`, new or empty, when the block ends, or goes if it fails."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as place:
+        unfinished = Path(place) / "folder"
+        unfinished.mkdir()
+        yield unfinished
+        if target.exists():
+            target.rmdir()
+        unfinished.rename(target)
 
 
 def json_if_any(path: Path) -> dict[str, Any]:

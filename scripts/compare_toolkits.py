@@ -40,7 +40,7 @@ from comparison_rows import (
 )
 from kept_runs import installed
 from seconds_budget import Course, Ids, Mark, Pairs, System, Training, train, translated
-from toolkit_settings import Sizes, check_form, model_of, sizes_of, training_of
+from toolkit_settings import Sizes, check_form, fields_of, sizes_of, training_of
 from toolkit_systems import HERE, PACKAGES, PROGRAMS, Zoo
 
 FIELDS = (
@@ -98,7 +98,7 @@ def plan_of(entry: dict[str, Any], best: dict[str, dict[str, Any]]) -> tuple[dic
     settings = best[entry["like"]]
     training = training_of(settings)
     if entry["toolkit"] == HERE:
-        return model_of(entry["like"], settings), training
+        return {"model_type": entry["like"], **fields_of(settings)}, training
     check_form(entry["like"], settings)
     sizes: Sizes = sizes_of(settings)
     return {**PROGRAMS[entry["toolkit"]].like(sizes), **entry.get("model", {})}, training

@@ -26,7 +26,7 @@ from hf_attention_zoo.alignment.results.word_space import WordSpace
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.data.text_encoding import joined
 from hf_attention_zoo.folders.saved_model import load_checkpoint, load_reader, saved_auto_class
-from hf_attention_zoo.hub.cards import SENTENCES_FILE, SPACE_FILE, WORDS_FILE, write_card
+from hf_attention_zoo.hub.cards import ALIGNMENT_FILE, SENTENCES_FILE, SPACE_FILE, WORDS_FILE, write_card
 from hf_attention_zoo.hub.checkpoint_facts import Checkpoint
 from hf_attention_zoo.hub.judged_examples import choose_examples
 from hf_attention_zoo.tasks.labels.rows import load_labelled
@@ -35,7 +35,6 @@ from hf_attention_zoo.tasks.table import task_for
 from hf_attention_zoo.tasks.translation.rows import load_data
 
 LIMIT_MB = 10.0
-PICTURE = "alignment.png"
 COLOURS = 256  # that a byte can number
 SHOWN = 6  # words with their nearest ones, and how many of these
 
@@ -89,8 +88,7 @@ def main() -> None:
     nearest: list[str] = []
     if options.words:
         space = WordSpace.of(options.out)
-        space.plane(options.words).plot(options.out / SPACE_FILE)
-        name_colours(options.out / SPACE_FILE)
+        plot(space.plane(options.words), options.out / SPACE_FILE)
         for word in options.words[:SHOWN]:
             nearest.append(f"{word}: {', '.join(map(str, space.nearest(word, SHOWN)))}")
     elif example is None:
@@ -123,15 +121,19 @@ def draw(out: Path, example: tuple[str, str | None, str | None], dataset: dict[s
         given = {"text": text, "text_pair": pair} if pair else text
         beams = {"num_beams": model.generation_config.num_beams or 1} if model.config.is_encoder_decoder else {}
         (alignment,) = hf_attention_zoo.align(model, reader, [given], **beams)
-        alignment.plot(out / PICTURE)
+        plot(alignment, out / ALIGNMENT_FILE)
     elif hasattr(model, "sentence_vectors"):
-        project_sentences(model, reader, drawn_sentences(dataset, saved_auto_class(out))).plot(out / SENTENCES_FILE)
+        sentences = drawn_sentences(dataset, saved_auto_class(out))
+        plot(project_sentences(model, reader, sentences), out / SENTENCES_FILE)
     elif saved_auto_class(out) == "AutoModelForCausalLM":
         texts = [line for document in DocumentSource(dataset["name"], split="test") for line in document]
-        hf_attention_zoo.cluster_words(model, reader, texts).plot(out / WORDS_FILE)
-    for name in (PICTURE, SENTENCES_FILE, WORDS_FILE):
-        if (out / name).is_file():
-            name_colours(out / name)
+        plot(hf_attention_zoo.cluster_words(model, reader, texts), out / WORDS_FILE)
+
+
+def plot(found: Any, picture: Path) -> None:
+    """Draw what was found into a file of little room."""
+    found.plot(picture)
+    name_colours(picture)
 
 
 def name_colours(picture: Path) -> None:

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,6 +30,7 @@ from emoji_captions import make_emoji
 from nsmc_reviews import make_nsmc
 
 from hf_attention_zoo.folders.checkpoint_folder import new_folder
+from hf_attention_zoo.whole_files import whole_folder
 
 # SHA-256 of the lines of each split that the published folders were trained and scored on.
 PUBLISHED = {
@@ -66,17 +66,6 @@ KINDS: dict[str, tuple[Callable[..., Made], dict[str, str]]] = {
 }
 
 
-def write_folder(folder: Path, files: dict[str, bytes]) -> None:
-    """Write a folder that is there as a whole or not at all."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as place:
-        unfinished = Path(place) / folder.name
-        unfinished.mkdir()
-        for name, content in files.items():
-            (unfinished / name).write_bytes(content)
-        unfinished.replace(folder)
-
-
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="kind", required=True)
@@ -94,7 +83,9 @@ def main(arguments: list[str] | None = None) -> None:
         files = {f"{split}.jsonl.gz": packed(content, "gz") for split, content in lines.items()}
         if made.pictures:
             files["images.zip"] = archive_of(made.pictures)
-        write_folder(folder, files)
+        with whole_folder(folder) as unfinished:
+            for name, content in files.items():
+                (unfinished / name).write_bytes(content)
     except (ValueError, OSError) as error:
         raise SystemExit(str(error)) from error
     published = PUBLISHED[chosen.kind]

@@ -18,7 +18,7 @@ from make_checkpoint import draw
 
 from hf_attention_zoo.cli.quiet_libraries import silence_libraries
 from hf_attention_zoo.data.samples import is_sample
-from hf_attention_zoo.hub.cards import SENTENCES_FILE, WORDS_FILE, write_card
+from hf_attention_zoo.hub.cards import ALIGNMENT_FILE, SENTENCES_FILE, WORDS_FILE, write_card
 from hf_attention_zoo.hub.checkpoint_facts import Checkpoint, dataset_name
 from hf_attention_zoo.hub.judged_examples import choose_examples
 from hf_attention_zoo.whole_files import json_if_any
@@ -37,7 +37,7 @@ def redraw(folder: Path, places: dict[str, str]) -> str:
     place = places.get(name, name if is_sample(name) else None)
     if place is not None:
         choose_examples(folder, dataset=place)
-        if any((folder / picture).is_file() for picture in ("alignment.png", SENTENCES_FILE, WORDS_FILE)):
+        if any((folder / picture).is_file() for picture in (ALIGNMENT_FILE, SENTENCES_FILE, WORDS_FILE)):
             example = Checkpoint(folder).example
             if example is None:
                 raise SystemExit(f"{folder} has no example: no held-out row is right, and facts.json names none")

@@ -27,9 +27,14 @@ class Sizes:
     feedforward: int | None = None
 
 
+def fields_of(settings: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a configuration among the flags of a training of the zoo."""
+    return {flag.removeprefix("config."): value for flag, value in settings.items() if flag.startswith("config.")}
+
+
 def sizes_of(settings: dict[str, Any]) -> Sizes:
     """Sizes among the flags of a training of the zoo."""
-    found = {name.removeprefix("config."): value for name, value in settings.items() if name.startswith("config.")}
+    found = fields_of(settings)
     return Sizes(
         hidden=found["hidden_size"],
         embedding=found.get("embedding_size", found["hidden_size"]),
@@ -39,12 +44,6 @@ def sizes_of(settings: dict[str, Any]) -> Sizes:
         heads=found.get("num_attention_heads"),
         feedforward=found.get("intermediate_size"),
     )
-
-
-def model_of(name: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Fields of a configuration of the zoo, and its `model_type`, among the flags of a training."""
-    named = {flag.removeprefix("config."): value for flag, value in settings.items() if flag.startswith("config.")}
-    return {"model_type": name, **named}
 
 
 def check_form(name: str, settings: dict[str, Any]) -> None:
@@ -57,14 +56,14 @@ def check_form(name: str, settings: dict[str, Any]) -> None:
 
     import hf_attention_zoo  # noqa: F401  registers the classes
 
-    config = AutoConfig.for_model(**model_of(name, settings))
-    others = {field: getattr(config, field) for field, wanted in SAME_FORM.get(name, {}).items()}
-    differing = [f"{field}={value!r}" for field, value in others.items() if value != SAME_FORM[name][field]]
+    config, form = AutoConfig.for_model(name, **fields_of(settings)), SAME_FORM.get(name, {})
+    differing = [field for field, wanted in form.items() if getattr(config, field) != wanted]
     if differing:
-        wanted = ", ".join(f"{field}={value!r}" for field, value in SAME_FORM[name].items())
+        meant = ", ".join(f"{field}={getattr(config, field)!r}" for field in differing)
+        built = ", ".join(f"{field}={value!r}" for field, value in form.items())
         raise SystemExit(
-            f"{name}: the settings that validation chose mean {', '.join(differing)}, and other programs build "
-            f"{wanted}: the two would not be one model. Name these forms among the choices of the tuning protocol"
+            f"{name}: the settings that validation chose mean {meant}, and other programs build {built}: the two "
+            "would not be one model. Name these forms among the choices of the tuning protocol"
         )
 
 

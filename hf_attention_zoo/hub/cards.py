@@ -57,6 +57,7 @@ from hf_attention_zoo.hub.judged_examples import JUDGED_FILE, right_and_wrong
 from hf_attention_zoo.hub.language_codes import language_name
 from hf_attention_zoo.whole_files import whole_file
 
+ALIGNMENT_FILE = "alignment.png"
 SENTENCES_FILE = "sentences.png"
 SENTENCES = (
     "Held-out sentences as points: the model keeps one vector of each, drawn in the plane of their first two "
@@ -213,7 +214,7 @@ def usage(checkpoint: Checkpoint) -> str:
         decoding = {"num_beams": 5, **((checkpoint.metrics or {}).get("decoding") or {})}
         options = wording.align_options.format(**decoding)
         lines.append(f"(alignment,) = hf_attention_zoo.align(model, {reader}, [{text}]{options})")
-        lines.append('alignment.plot("alignment.png")')
+        lines.append(f'alignment.plot("{ALIGNMENT_FILE}")')
     lines.append("```")
     targets = ", ".join(f'"{name}"' for name in checkpoint.row.adapter_targets)
     lines += ["", f"Adapters (LoRA of PEFT) go on these layers: `LoraConfig(target_modules=[{targets}])`."]
@@ -268,11 +269,11 @@ def has_alignment(checkpoint: Checkpoint) -> bool:
 
 def picture(checkpoint: Checkpoint) -> str:
     """The picture that the folder holds: where the model attended, or what it makes of sentences or words if not."""
-    if (checkpoint.folder / "alignment.png").is_file():
+    if (checkpoint.folder / ALIGNMENT_FILE).is_file():
         title, shown = checkpoint.wording.picture
         answer = checkpoint.example[2] if checkpoint.example else None
         given = f"The data say: {one_line(answer)}." if answer else ""
-        parts = ["## What it attends to", f"![{title}](alignment.png)", f"{shown} {given}".strip()]
+        parts = ["## What it attends to", f"![{title}]({ALIGNMENT_FILE})", f"{shown} {given}".strip()]
         return "\n\n".join(part for part in parts if part)
     if (checkpoint.folder / SENTENCES_FILE).is_file():
         return f"## What it makes of a sentence\n\n![Held-out sentences as points]({SENTENCES_FILE})\n\n{SENTENCES}"

@@ -12,7 +12,6 @@ import importlib.util
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from hf_attention_zoo.folders.checkpoint_folder import (
 )
 from hf_attention_zoo.hub.cards import build_card, generated_name
 from hf_attention_zoo.registry import get_architecture
+from hf_attention_zoo.whole_files import whole_folder
 
 PACKAGE = __name__.split(".")[0]
 
@@ -60,10 +60,7 @@ def export_with_code(folder: str | os.PathLike[str], out: str | os.PathLike[str]
             f"{source} already holds {', '.join(sorted(clash))}, which the export would write. Rename them."
         )
 
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".export-") as building:
-        staging = Path(building) / "checkpoint"
-        staging.mkdir()
+    with whole_folder(target) as staging:
         copy_files(source, staging, files)
         for module, text in modules.items():
             (staging / f"{module}.py").write_text(text, encoding="utf-8")
@@ -73,9 +70,6 @@ def export_with_code(folder: str | os.PathLike[str], out: str | os.PathLike[str]
         name = generated_name(source)
         if name is not None:
             (staging / "README.md").write_text(build_card(staging, name=name), encoding="utf-8")
-        if target.exists():
-            target.rmdir()
-        staging.rename(target)
     return target
 
 
