@@ -20,6 +20,7 @@ from hf_attention_zoo.folders.checkpoint_folder import (
     check_checkpoint,
     check_nothing_private,
     copy_files,
+    new_folder,
     published_files,
     required_json,
 )
@@ -41,11 +42,9 @@ def export_with_code(folder: str | os.PathLike[str], out: str | os.PathLike[str]
     cannot be flattened.
     """
     source = check_checkpoint(folder)
-    target = Path(out)
-    if target.resolve() == source.resolve():
-        raise ValueError(f"{target} is the checkpoint itself. Export into another folder, which must be new or empty.")
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ValueError(f"{target} exists and is not empty. Export into a new or empty folder, or remove it first.")
+    if Path(out).resolve() == source.resolve():
+        raise ValueError(f"{out} is the checkpoint itself. Export into another folder, which must be new or empty.")
+    target = new_folder(out)
     row = get_architecture(required_json(source / "config.json")["model_type"])
     classes = exported_classes(row)
     modules = flatten_modules({cls.__module__ for cls in classes.values()})

@@ -30,12 +30,13 @@ class Step:
     cache: Any
 
 
+THIS_PACKAGE = f"{__name__.partition('.')[0]}."  # what the names of its modules begin with
 REPLACED = ("forward", "logits_and_loss", "source_arguments", "earlier_states")
 
 
 def adds_nothing(module: Any) -> bool:
     """Whether a call is what the module's class, one of this package, does: no hook, no method of somebody else's."""
-    own = type(module).__module__.startswith(f"{__name__.partition('.')[0]}.")
+    own = type(module).__module__.startswith(THIS_PACKAGE)
     return own and not any(name in vars(module) for name in REPLACED) and not any(getattr(module, h) for h in HOOKS)
 
 

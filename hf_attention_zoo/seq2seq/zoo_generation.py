@@ -12,7 +12,7 @@ from transformers.cache_utils import Cache
 from transformers.generation import BaseStreamer
 
 from hf_attention_zoo.seq2seq.beam_search import BeamSearch
-from hf_attention_zoo.seq2seq.decoding_steps import DecodingSteps
+from hf_attention_zoo.seq2seq.decoding_steps import THIS_PACKAGE, DecodingSteps
 from hf_attention_zoo.seq2seq.greedy_search import greedy_search
 from hf_attention_zoo.seq2seq.length_penalty import GNMTLengthPenalty
 from hf_attention_zoo.seq2seq.open_sources import OpenSources, current_search
@@ -27,7 +27,7 @@ SOURCE_ROWS, HYPOTHESIS_ROWS = ("encoder_outputs", "attention_mask"), ("decoder_
 
 # What transformers' search asks the model at each step. A search of ours does not: it knows the answers of the zoo.
 ASKED_AT_EACH_STEP = ("prepare_inputs_for_generation", "_update_model_kwargs_for_generation")
-OURS = (f"{__name__.partition('.')[0]}.", "transformers.")
+OURS = (THIS_PACKAGE, "transformers.")
 
 # Whether the caller of `generate` has the cache, too: then all of its rows stay in it.
 cache_is_given: ContextVar[bool] = ContextVar("cache_is_given", default=False)

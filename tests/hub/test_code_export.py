@@ -159,7 +159,7 @@ def test_an_export_can_be_exported_again(checkpoint: Path, tmp_path: Path) -> No
 def test_export_refuses_a_folder_that_is_in_use(checkpoint: Path, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "kept.txt").write_text("mine")
-    with pytest.raises(ValueError, match="not empty"):
+    with pytest.raises(ValueError, match="not an empty folder"):
         export_with_code(checkpoint, tmp_path / "full")
     with pytest.raises(ValueError, match="another folder"):
         export_with_code(checkpoint, checkpoint)
