@@ -26,6 +26,7 @@ from hf_attention_zoo.alignment.results.word_space import WordSpace
 from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.data.text_encoding import joined
 from hf_attention_zoo.folders.saved_model import load_checkpoint, load_reader, saved_auto_class
+from hf_attention_zoo.folders.written_files import note_files
 from hf_attention_zoo.hub.cards import ALIGNMENT_FILE, SENTENCES_FILE, SPACE_FILE, WORDS_FILE, write_card
 from hf_attention_zoo.hub.checkpoint_facts import Checkpoint
 from hf_attention_zoo.hub.judged_examples import choose_examples
@@ -47,6 +48,14 @@ def store_half(run: Path, out: Path) -> None:
     config["dtype"] = "float32"
     (out / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     load_reader(run).save_pretrained(out)
+    drop_indents(out)
+
+
+def drop_indents(folder: Path) -> None:
+    """Tokenizers' vocabularies without a line for every entry: half of their room. A guarded version stays readable."""
+    for path in folder.glob("*tokenizer.json"):
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(json.dumps(entries, ensure_ascii=False, separators=(",", ": ")) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -73,6 +82,7 @@ def main() -> None:
     if size > LIMIT_MB:
         raise SystemExit(f"model.safetensors has {size:.1f} MB, the limit is {LIMIT_MB:.0f} MB; train a smaller model")
     shutil.copyfile(options.run / "training.json", options.out / "training.json")
+    note_files(options.out, *(path.name for path in options.out.iterdir() if path.name != "training.json"))
     kind = task_for(options.out)
     named = ("dataset", "mix_with", "group_column", "seen")
     chosen = {name: getattr(options, name) for name in named if getattr(options, name)}

@@ -8,9 +8,11 @@ Without the `gpt` extra GPT's tokenizers cannot be loaded, and the script ends t
 import argparse
 from pathlib import Path
 
+from make_checkpoint import drop_indents
 from transformers import AutoTokenizer
 
 import hf_attention_zoo  # noqa: F401  (registers the tokenizers)
+from hf_attention_zoo.folders.written_files import note_files
 
 PUBLISHED = Path(__file__).parents[1] / "model_cards"
 
@@ -23,7 +25,9 @@ def main() -> None:
     for folder in folders:
         before = {path.name: path.read_bytes() for path in folder.glob("*token*")}
         AutoTokenizer.from_pretrained(folder).save_pretrained(folder)
+        drop_indents(folder)
         changed = [path.name for path in sorted(folder.glob("*token*")) if before.get(path.name) != path.read_bytes()]
+        note_files(folder, *changed)
         print(f"{folder.name}: {', '.join(changed) or 'as before'}")
 
 

@@ -20,6 +20,7 @@ from hf_attention_zoo.hub.card_example import readable
 from hf_attention_zoo.hub.cards import build_card
 from hf_attention_zoo.seq2seq.translating import translate
 from hf_attention_zoo.tasks.translation.rows import load_data
+from hf_attention_zoo.whole_files import checksum, json_if_any
 
 REPOSITORY = Path(__file__).parents[2]
 FOLDERS = sorted(path.parent for path in (REPOSITORY / "model_cards").glob("*/config.json"))
@@ -57,6 +58,12 @@ def test_a_card_links_its_paper_and_its_data(folder: Path) -> None:
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_the_card_is_what_the_files_beside_it_give(folder: Path) -> None:
     assert (folder / "README.md").read_text(encoding="utf-8") == build_card(folder)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_record_of_a_folder_is_of_the_files_that_lie_there(folder: Path) -> None:
+    recorded = json_if_any(folder / "training.json").get("files", {})
+    assert {name: checksum(folder / name) for name in recorded} == recorded
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

@@ -13,6 +13,7 @@ from hf_attention_zoo.metrics.label_scoring import (
     score_numbers,
 )
 from hf_attention_zoo.tasks.labels.baselines import cosine_logits, majority_logits, tfidf_logits
+from hf_attention_zoo.tasks.labels.rows import load_labelled
 
 GENERATOR = np.random.default_rng(0)
 
@@ -88,6 +89,15 @@ def test_tfidf_learns_words_and_korean_characters():
         assert found.argmax(1).tolist() == [0, 1]
         numbers = tfidf_logits(texts, [1.0, -1.0] * 6, [bad, good], num_labels=1, problem_type=REGRESSION)
         assert numbers[0, 0] < 0 < numbers[1, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error")  # the solver says so where it stops before it has converged
+def test_the_linear_model_is_fitted_to_the_end() -> None:
+    pytest.importorskip("sklearn")
+    train = load_labelled("sent_vader", splits=["train"])[0]["train"]
+    found = tfidf_logits(train["text"], train["label"], ["great"], num_labels=5, problem_type=SINGLE_LABEL)
+    assert found.argmax() == 4
 
 
 def test_pairs_are_told_apart_by_what_they_share():

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 from PIL import Image
+from transformers import AutoTokenizer
 
 from hf_attention_zoo.tasks.captions.evaluation import build_parser
 
@@ -48,3 +49,20 @@ def test_a_picture_of_few_colours_keeps_every_pixel_in_less_room_and_one_of_many
             assert kept.convert("RGB").tobytes() == picture.convert("RGB").tobytes()
             assert kept.info["dpi"] == pytest.approx((120, 120), abs=0.1)
         assert (len(path.read_bytes()) < len(before)) == gets_smaller
+
+
+@pytest.mark.parametrize("name", ["rnnsearch-emoji-names-ko-en", "word2vec-debian", "gpt2018-small-debian"])
+def test_a_tokenizer_without_indents_reads_as_before_in_less_room(
+    load_script: Callable[[str], ModuleType], tmp_path: Path, name: str
+) -> None:
+    if name.startswith("gpt2018"):
+        pytest.importorskip("ftfy")
+    published = Path(__file__).parents[2] / "model_cards" / name
+    before = AutoTokenizer.from_pretrained(published)
+    before.save_pretrained(tmp_path)
+    sizes = {path: path.stat().st_size for path in tmp_path.glob("*tokenizer.json")}
+    load_script("make_checkpoint").drop_indents(tmp_path)
+    assert sizes and all(path.stat().st_size < size for path, size in sizes.items())
+    after, texts = AutoTokenizer.from_pretrained(tmp_path), ["the header files", "깃발: 대한민국", ""]
+    assert after(texts)["input_ids"] == before(texts)["input_ids"]
+    assert after.get_vocab() == before.get_vocab()

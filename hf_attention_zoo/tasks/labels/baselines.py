@@ -19,6 +19,7 @@ from hf_attention_zoo.data.text_encoding import Text, joined
 
 NEEDS_SCIKIT_LEARN = "the tf-idf baseline needs scikit-learn: pip install 'hf_attention_zoo[baselines]'"
 
+MOST_ITERATIONS = 2_000  # of the solver: many times what the samples take, so that it ends where it has converged
 LOUD = 20.0  # a logit that stands for certainty
 _UNSPACED = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af]")
 _COUNTED_TEXTS = 500
@@ -130,7 +131,7 @@ def _fitted(known: Any, labels: np.ndarray, new: Any, num_labels: int, problem_t
     if problem_type == MULTI_LABEL:
         columns = [_two_classes(known, labels[:, index] > 0.5, new) for index in range(num_labels)]
         return np.stack(columns, axis=1)
-    model = LogisticRegression(C=10.0, max_iter=200).fit(known, labels)
+    model = LogisticRegression(C=10.0, max_iter=MOST_ITERATIONS).fit(known, labels)
     logits = np.full((new.shape[0], num_labels), -np.inf)
     logits[:, model.classes_] = model.predict_log_proba(new)
     return logits
@@ -141,4 +142,4 @@ def _two_classes(known: Any, wanted: np.ndarray, new: Any) -> np.ndarray:
 
     if wanted.all() or not wanted.any():
         return np.full(new.shape[0], LOUD if wanted.all() else -LOUD)
-    return LogisticRegression(C=10.0, max_iter=200).fit(known, wanted).decision_function(new)
+    return LogisticRegression(C=10.0, max_iter=MOST_ITERATIONS).fit(known, wanted).decision_function(new)
