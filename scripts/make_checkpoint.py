@@ -52,7 +52,7 @@ def store_half(run: Path, out: Path) -> None:
 
 
 def drop_indents(folder: Path) -> None:
-    """Tokenizers' vocabularies without a line for every entry: half of their room. A guarded version stays readable."""
+    """Vocabularies of tokenizers without a line for every entry: half of their room. A guard stays readable."""
     for path in folder.glob("*tokenizer.json"):
         entries = json.loads(path.read_text(encoding="utf-8"))
         path.write_text(json.dumps(entries, ensure_ascii=False, separators=(",", ": ")) + "\n", encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,12 @@ from PIL import Image
 from transformers import AutoTokenizer
 
 from hf_attention_zoo.tasks.captions.evaluation import build_parser
+from hf_attention_zoo.tasks.running_text.pretrain import PRETRAINING
+from hf_attention_zoo.training.run_help import TRAINING
+from hf_attention_zoo.training.run_plan import parse_run
+
+REPOSITORY = Path(__file__).parents[2]
+RECORDS = sorted((REPOSITORY / "model_cards").glob("*/training.json"))
 
 
 def test_the_recorded_command_has_every_choice_of_the_evaluation(load_script: Callable[[str], ModuleType]) -> None:
@@ -57,7 +64,7 @@ def test_a_tokenizer_without_indents_reads_as_before_in_less_room(
 ) -> None:
     if name.startswith("gpt2018"):
         pytest.importorskip("ftfy")
-    published = Path(__file__).parents[2] / "model_cards" / name
+    published = REPOSITORY / "model_cards" / name
     before = AutoTokenizer.from_pretrained(published)
     before.save_pretrained(tmp_path)
     sizes = {path: path.stat().st_size for path in tmp_path.glob("*tokenizer.json")}
@@ -66,3 +73,26 @@ def test_a_tokenizer_without_indents_reads_as_before_in_less_room(
     after, texts = AutoTokenizer.from_pretrained(tmp_path), ["the header files", "깃발: 대한민국", ""]
     assert after(texts)["input_ids"] == before(texts)["input_ids"]
     assert after.get_vocab() == before.get_vocab()
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.parent.name)
+def test_the_command_that_makes_a_folder_again_is_understood_today(
+    load_script: Callable[[str], ModuleType], record: Path
+) -> None:
+    """Flags have their names, recipes are there, and `--only` takes one run of the protocol."""
+    facts = json.loads(record.read_text(encoding="utf-8"))
+    for part in facts["command"].split(" && "):
+        program, *words = shlex.split(part)
+        if program == "attention-zoo" or words[0] == "scripts/train.py":
+            command, *flags = words if program == "attention-zoo" else ("train", *words[1:])
+            plan = parse_run(flags, kind={"train": TRAINING, "pretrain": PRETRAINING}[command])
+            assert plan.architecture == facts["architecture"]
+            continue
+        script, only = load_script(Path(words[0]).stem), words[words.index("--only") + 1]
+        protocol, given = script.read_protocol(REPOSITORY / words[2]), {"tags_pud": "FOLDER"}
+        if words[1] == "pretrain":
+            assert only in protocol["bodies"]
+        elif hasattr(script, "runs_of"):
+            assert [run.name for run in script.runs_of(protocol, given, only)] == [only]
+        else:
+            assert [run.name for run in script.runs(protocol, given) if only in run.name] == [only]
