@@ -272,7 +272,8 @@ def picture(checkpoint: Checkpoint) -> str:
     if (checkpoint.folder / ALIGNMENT_FILE).is_file():
         title, shown = checkpoint.wording.picture
         answer = checkpoint.example[2] if checkpoint.example else None
-        given = f"The data say: {one_line(answer)}." if answer else ""
+        said = one_line(answer) if answer else ""
+        given = f"The data say: {said}{'' if said.endswith(('.', '!', '?')) else '.'}" if said else ""
         parts = ["## What it attends to", f"![{title}]({ALIGNMENT_FILE})", f"{shown} {given}".strip()]
         return "\n\n".join(part for part in parts if part)
     if (checkpoint.folder / SENTENCES_FILE).is_file():
