@@ -46,6 +46,9 @@ class Transformer2017Config(TranslatorConfig):
             vector of zeros, as in the authors' code.
         hidden_act: the feed-forward layer's function; the paper's is max(0, x).
         layer_norm_eps: 1e-6 in the authors' code; the paper does not say.
+        initializer_range: standard deviation of all tables and matrices before training, as transformers' own models
+            begin (0.02); None: as in the authors' code, tables N(0, 1 / D) and matrices Glorot-uniform. The paper
+            does not say.
         share_encoder_decoder_embeddings: source and target have one table (Section 3.4); needs `tie_word_embeddings`
             and one vocabulary.
         tie_word_embeddings: the output layer is the target table (Section 3.4).
@@ -71,6 +74,7 @@ class Transformer2017Config(TranslatorConfig):
     decoder_start: str = "symbol"
     hidden_act: str = "relu"
     layer_norm_eps: float = 1e-6
+    initializer_range: float | None = None
     share_encoder_decoder_embeddings: bool = True
     tie_word_embeddings: bool = True
 
@@ -104,7 +108,7 @@ class Transformer2017Config(TranslatorConfig):
         if self.position_offset < 0:
             raise ValueError(f"position_offset is {self.position_offset}; give 0 or more")
         check_probabilities(self, "dropout", "attention_dropout", "activation_dropout")
-        check_above_zero(self, "layer_norm_eps")
+        check_above_zero(self, "layer_norm_eps", "initializer_range")
 
     def validate_choices(self) -> None:
         """Named choices are known and go together."""

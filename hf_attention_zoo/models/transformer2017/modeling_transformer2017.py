@@ -80,9 +80,14 @@ class Transformer2017PreTrainedModel(PreTrainedModel):
 
         The code drew the three projections of self-attention as one matrix, and those of a source's keys and values
         as another: the sums of their widths are the widths that count.
+
+        With `initializer_range`, tables and matrices are N(0, initializer_range^2).
         """
-        bias = getattr(module, "bias", None)
-        if isinstance(module, nn.Embedding) or (isinstance(module, nn.Linear) and getattr(module, "is_table", False)):
+        bias, spread = getattr(module, "bias", None), self.config.initializer_range
+        is_table = isinstance(module, nn.Embedding) or getattr(module, "is_table", False)
+        if spread is not None and isinstance(module, (nn.Embedding, nn.Linear)):
+            init.normal_(module.weight, std=spread)
+        elif is_table:
             init.normal_(module.weight, std=self.config.hidden_size**-0.5)
         elif isinstance(module, nn.Linear):
             reach = math.sqrt(6 / (module.in_features + getattr(module, "fan_out", module.out_features)))

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import set_seed
 
 from hf_attention_zoo import Transformer2017Config, Transformer2017ForConditionalGeneration, get_architecture
 
@@ -30,6 +31,7 @@ SHARED = {
         ({"num_hidden_layers": 0}, "num_hidden_layers is 0; sizes are 1 or more"),
         ({"position_offset": -1}, "position_offset is -1"),
         ({"layer_norm_eps": 0.0}, "layer_norm_eps is 0.0"),
+        ({"initializer_range": 0.0}, "initializer_range is 0.0; give a number above 0"),
         ({"tie_word_embeddings": False}, "shared table is the output layer, too"),
         ({"decoder_vocab_size": 50}, "one table for both sides needs one vocabulary"),
     ],
@@ -150,3 +152,15 @@ def test_every_recipe_for_translation_names_a_shared_vocabulary_and_the_papers_s
         assert recipe["tokenizer"]["shared"], name
         assert recipe["generation"] == {"num_beams": 4, "gnmt_length_penalty": 0.6, "max_length_beyond_source": 50}
         get_architecture("transformer2017").config_class(**recipe["config"])
+
+
+def test_weights_begin_as_in_the_authors_code_or_with_one_standard_deviation(tmp_path: Path) -> None:
+    set_seed(0)
+    sizes = {"vocab_size": 400, "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4}
+    for spread, tables, matrices in ((None, 64**-0.5, (2 / (64 + 2048)) ** 0.5), (0.02, 0.02, 0.02)):
+        config = Transformer2017Config(**sizes, initializer_range=spread)
+        config.save_pretrained(tmp_path)
+        model = Transformer2017ForConditionalGeneration(Transformer2017Config.from_pretrained(tmp_path))
+        assert model.model.encoder.embed_tokens.weight.std().item() == pytest.approx(tables, rel=0.05)
+        found = model.model.encoder.layers[0].feed_forward.linear_1.weight
+        assert found.std().item() == pytest.approx(matrices, rel=0.05)
