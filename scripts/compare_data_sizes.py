@@ -133,11 +133,15 @@ def curves(rows: Iterable[dict[str, str]]) -> dict[str, Curve]:
     }
 
 
+def gaps(one: Curve, other: Curve) -> Curve:
+    """By how much one curve is above the other, at the decimal that is shown."""
+    return {pairs: round(one[pairs] - other[pairs], 1) for pairs in one if pairs in other}
+
+
 def crossings(one: Curve, other: Curve) -> list[int]:
     """Numbers of pairs at which two curves meet, straight lines over the logarithm between the measured sizes."""
-    gaps = {pairs: one[pairs] - other[pairs] for pairs in one if pairs in other}
     found = []
-    for (few, before), (many, after) in pairwise(gaps.items()):
+    for (few, before), (many, after) in pairwise((size, gap) for size, gap in gaps(one, other).items() if gap):
         if before * after < 0:
             share = before / (before - after)
             found.append(round(math.exp(math.log(few) + share * math.log(many / few))))
@@ -148,13 +152,15 @@ def crossing_sentences(found: dict[str, Curve]) -> list[str]:
     """For each two models: who is ahead, and where that changes."""
     said = []
     for one, other in combinations(found, 2):
-        shared = [pairs for pairs in found[one] if pairs in found[other]]
-        if not shared:
+        apart = gaps(found[one], found[other])
+        signs = [gap > 0 for gap in apart.values() if gap]
+        if not signs:
             continue
-        first, last = (one if found[one][pairs] > found[other][pairs] else other for pairs in (shared[0], shared[-1]))
+        first, last = (one if sign else other for sign in (signs[0], signs[-1]))
         places = crossings(found[one], found[other])
         if not places:
-            said.append(f"`{first}` is ahead of `{other if first == one else one}` at every size.")
+            level = " or level with" if len(signs) < len(apart) else ""
+            said.append(f"`{first}` is ahead of{level} `{other if first == one else one}` at every size.")
         else:
             where = " and ".join(f"{int(float(f'{pairs:.1g}')):,}" for pairs in places)  # seeds blur the rest
             said.append(

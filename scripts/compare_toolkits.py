@@ -277,7 +277,10 @@ MEASURES = {"validation_chrf": "chrF", "validation_bleu": "BLEU"}
 
 
 def standings(protocol: dict[str, Any], rows: list[dict[str, str]]) -> list[str]:
-    """For each kind of model: at which marks the model here is behind another, over the seeds that both have."""
+    """For each kind of model: at which marks the model here is behind another, over the seeds that both have.
+
+    What is the same at the decimal that is shown is level.
+    """
     groups, said = by_system(rows), []
     for kind in kinds_of(protocol):
         named = {
@@ -298,15 +301,20 @@ def standings(protocol: dict[str, Any], rows: list[dict[str, str]]) -> list[str]
             curves = [(name, *(at_marks(group, field) for group in pair)) for name, pair in pairs.items()]
             marks = at_marks(groups[own], field)
             behind = [
-                f"at {mark:g} s behind {name} ({here[mark]:.1f}; {there[mark]:.1f})"
+                f"at {mark:g} s behind {name} ({here[mark]:.1f}; {there[mark]:.1f}{seeds_said(pairs[name])})"
                 for mark in marks
                 for name, here, there in curves
-                if mark in here and mark in there and here[mark] < there[mark]
+                if mark in here and mark in there and round(here[mark], 1) < round(there[mark], 1)
             ]
             said.append(
                 f"- {kind}, validation {measure}: {own} is {'; '.join(behind) or 'behind none of the others'}."
             )
     return said
+
+
+def seeds_said(pair: list[list[dict[str, str]]]) -> str:
+    """What is said of the seeds that two systems have in common: nothing of several."""
+    return "; one seed" if len({row["seed"] for row in pair[0]}) == 1 else ""
 
 
 def with_same_seeds(one: list[dict[str, str]], other: list[dict[str, str]]) -> list[list[dict[str, str]]]:

@@ -48,6 +48,7 @@ class Training:
     sentences: int | None = None
     optimizer: str = "adam"
     betas: Sequence[float] = (0.9, 0.999)
+    epsilon: float = 1e-8
     max_grad_norm: float | None = 1.0
     normalization: str = "tokens"
 
@@ -55,7 +56,7 @@ class Training:
         """Over all parameters, without weight decay."""
         if self.optimizer == "sgd":
             return torch.optim.SGD(model.parameters(), lr=self.learning_rate)
-        return torch.optim.Adam(model.parameters(), lr=self.learning_rate, betas=tuple(self.betas))
+        return torch.optim.Adam(model.parameters(), lr=self.learning_rate, betas=tuple(self.betas), eps=self.epsilon)
 
 
 @dataclass(frozen=True)

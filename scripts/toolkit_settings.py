@@ -68,10 +68,12 @@ def check_form(name: str, settings: dict[str, Any]) -> None:
 
 
 def training_of(settings: dict[str, Any]) -> Training:
-    """Rate, warm-up, smoothing and batch among the flags of a training of the zoo."""
+    """Rate, warm-up, smoothing, batch and Adam's constants among the flags of a training of the zoo."""
     return Training(
         learning_rate=settings["learning_rate"],
         warmup_steps=settings["warmup_steps"],
         label_smoothing=settings["label_smoothing_factor"],
         tokens=settings["max_tokens_per_batch"],
+        betas=(settings.get("adam_beta1", 0.9), settings.get("adam_beta2", 0.999)),
+        epsilon=settings.get("adam_epsilon", 1e-8),
     )

@@ -270,11 +270,35 @@ class Zoo:
         self.model: nn.Module = AutoModelForSeq2SeqLM.from_config(config)
         self.training = training
 
+    def arguments(self, seed: int, folder: Path) -> Any:
+        """What the Trainer is told: as the plain loop of the others, but for the rate, which the course rules."""
+        from hf_attention_zoo.training.arguments import ZooTrainingArguments
+
+        told = self.training
+        return ZooTrainingArguments(
+            output_dir=str(folder),
+            max_steps=10_000_000,
+            learning_rate=told.learning_rate,
+            label_smoothing_factor=told.label_smoothing,
+            max_tokens_per_batch=told.tokens,
+            max_grad_norm=told.max_grad_norm or 0.0,
+            weight_decay=0.0,
+            adam_beta1=told.betas[0],
+            adam_beta2=told.betas[1],
+            adam_epsilon=told.epsilon,
+            seed=seed,
+            use_cpu=True,
+            logging_strategy="no",
+            save_strategy="no",
+            eval_strategy="no",
+            report_to=[],
+            disable_tqdm=True,
+        )
+
     def train(self, encoded: Any, tokenizer: Any, course: Course, seed: int, folder: Path) -> None:
         """Updates of `ZooSeq2SeqTrainer` until the budget is spent."""
         from transformers import DataCollatorForSeq2Seq, TrainerCallback
 
-        from hf_attention_zoo.training.arguments import ZooTrainingArguments
         from hf_attention_zoo.training.zoo_trainer import ZooSeq2SeqTrainer
 
         class OnCourse(TrainerCallback):
@@ -285,27 +309,10 @@ class Zoo:
                 course.after_update(counter.tokens.popleft())
                 control.should_training_stop = course.over
 
-        told = self.training
         counter = TokenCounter(DataCollatorForSeq2Seq(tokenizer, model=self.model))
-        arguments = ZooTrainingArguments(
-            output_dir=str(folder),
-            max_steps=10_000_000,
-            learning_rate=told.learning_rate,
-            label_smoothing_factor=told.label_smoothing,
-            max_tokens_per_batch=told.tokens,
-            max_grad_norm=told.max_grad_norm or 0.0,
-            weight_decay=0.0,
-            seed=seed,
-            use_cpu=True,
-            logging_strategy="no",
-            save_strategy="no",
-            eval_strategy="no",
-            report_to=[],
-            disable_tqdm=True,
-        )
         trainer = ZooSeq2SeqTrainer(
             model=self.model,
-            args=arguments,
+            args=self.arguments(seed, folder),
             train_dataset=encoded,
             data_collator=counter,
             processing_class=tokenizer,

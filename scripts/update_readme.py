@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from checkpoint_tables import checkpoint_table, no_answerer, replaced_table, seen_table
+from checkpoint_tables import checkpoint_table, no_answerer, other_replaced_table, percent, replaced_table, seen_table
 from comparison_rows import read_rows
 from speed_tables import compiling_table, counts_table, growth_table, peers_table, rates_table, text_table
 
@@ -226,7 +226,8 @@ def adding_table() -> str:
     lags = sorted({lag for found in right.values() for lag in found})
     lines = ["| network | " + " | ".join(f"lag {lag}" for lag in lags) + " |", "|---" * (len(lags) + 1) + "|"]
     for system, found in right.items():
-        cells = (f"{100 * sorted(found[lag])[len(found[lag]) // 2]:.0f} %" if lag in found else "-" for lag in lags)
+        middle = {lag: 100 * sorted(shares)[len(shares) // 2] for lag, shares in found.items()}
+        cells = (f"{percent(middle[lag])} %" if lag in middle else "-" for lag in lags)
         lines.append(f"| {system} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -261,6 +262,7 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/results/checkpoints.md": {
         "checkpoints": checkpoint_table,
         "replaced": replaced_table,
+        "others replaced": other_replaced_table,
         "seen": seen_table,
         "questions": no_answerer,
     },

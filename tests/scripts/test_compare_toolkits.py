@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from transformers import set_seed
+from transformers import Seq2SeqTrainer, set_seed
 
 SETTINGS = {
     "learning_rate": 0.01,
@@ -127,6 +127,21 @@ def test_the_protocols_say_what_each_program_is_told(compare: ModuleType, name: 
     assert compare.PROGRAMS["joeynmt"].like(transformer)["encoder"]["num_heads"] == transformer.heads
 
 
+def test_every_program_has_adams_constants_that_validation_chose(
+    compare: ModuleType, systems: ModuleType, tmp_path: Path
+) -> None:
+    chosen = SETTINGS | {"adam_beta2": 0.98, "adam_epsilon": 1e-9}
+    for settings, wanted in ((chosen, {"betas": (0.9, 0.98), "eps": 1e-9}), (SETTINGS, {})):
+        told, layer = compare.training_of(settings), torch.nn.Linear(1, 1)
+        defaults = torch.optim.Adam(layer.parameters(), lr=settings["learning_rate"]).defaults | wanted
+        zoo = systems.Zoo({"model_type": "luong", "hidden_size": 8, "embedding_size": 8}, told, (9, 9))
+        trainer = Seq2SeqTrainer(zoo.model, zoo.arguments(1, tmp_path))
+        for optimizer in (told.optimizer_of(layer), trainer.create_optimizer()):
+            assert {name: optimizer.defaults[name] for name in ("lr", "betas", "eps")} == {
+                name: defaults[name] for name in ("lr", "betas", "eps")
+            }
+
+
 def test_a_model_that_another_program_has_in_another_form_is_not_put_beside_it(compare: ModuleType) -> None:
     """What settings leave out counts as well: Luong's window is local-p unless they say otherwise."""
     theirs, here = ({"toolkit": toolkit, "like": "luong"} for toolkit in ("opennmt", "here"))
@@ -227,5 +242,9 @@ def test_who_is_behind_is_said_over_the_seeds_that_both_have(compare: ModuleType
     chrf, bleu = compare.standings({"systems": systems}, [*rows, row("x", 2, 13.0)])
     assert chrf == "- LSTM, validation chrF: ours is at 5 s behind x (15.0; 16.0)."
     assert bleu == "- LSTM, validation BLEU: ours is behind none of the others."
+    chrf, bleu = compare.standings({"systems": systems}, [rows[0], row("x", 1, 20.04)])
+    assert chrf == "- LSTM, validation chrF: ours is behind none of the others."  # level at the decimal that is shown
+    chrf, bleu = compare.standings({"systems": systems}, [rows[0], row("x", 1, 21.0)])
+    assert chrf == "- LSTM, validation chrF: ours is at 5 s behind x (20.0; 21.0; one seed)."
     apart = compare.standings({"systems": systems}, [*rows[:2], row("x", 3, 13.0)])
     assert apart == ["- LSTM: no seed of ours is one of x."]

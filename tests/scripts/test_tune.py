@@ -137,3 +137,6 @@ def test_lines_cross_where_the_gap_changes_its_sign(compare: ModuleType) -> None
     assert "cross at about 4,000 pairs: `a` is ahead with the fewest, `b` with the most" in sentence
     (sentence,) = compare.crossing_sentences({"a": one, "b": {pairs: bleu - 1 for pairs, bleu in one.items()}})
     assert sentence == "`a` is ahead of `b` at every size."
+    (sentence,) = compare.crossing_sentences({"a": one, "b": {2000: 10.01, 8000: 13.0, 16000: 19.0}})
+    assert sentence == "`a` is ahead of or level with `b` at every size."
+    assert compare.crossing_sentences({"a": one, "b": one}) == []
