@@ -216,3 +216,13 @@ def replaced_folders() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], di
         )
         if (training["steps"], training["seconds"]) != (earlier["updates"], earlier["seconds"]):
             yield name, earlier, training, metrics["results"]
+
+
+def averaging_line() -> str:
+    """What the mean of the last checkpoints gained on validation, where a published folder is one."""
+    kept = json.loads((ROOT / "scripts" / "comparisons" / "averaging_ko.json").read_text(encoding="utf-8"))
+    mean, best = (f"{kept[one]['bleu']:.1f} BLEU and {kept[one]['chrf']:.1f} chrF" for one in ("mean", "best"))
+    return (
+        f"`{kept['checkpoint']}` is the mean of its last {kept['averaged']} checkpoints (`attention-zoo average`): "
+        f"{mean} on the validation split, where the one with the best greedy BLEU has {best}."
+    )

@@ -17,7 +17,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from checkpoint_tables import checkpoint_table, no_answerer, other_replaced_table, percent, replaced_table, seen_table
+from checkpoint_tables import (
+    averaging_line,
+    checkpoint_table,
+    no_answerer,
+    other_replaced_table,
+    percent,
+    replaced_table,
+    seen_table,
+)
 from comparison_rows import read_rows
 from speed_tables import compiling_table, counts_table, growth_table, peers_table, rates_table, text_table
 
@@ -262,6 +270,7 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/results/checkpoints.md": {
         "checkpoints": checkpoint_table,
         "replaced": replaced_table,
+        "averaging": averaging_line,
         "others replaced": other_replaced_table,
         "seen": seen_table,
         "questions": no_answerer,

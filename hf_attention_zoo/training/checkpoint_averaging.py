@@ -8,6 +8,7 @@ that are no weights (integers) must be equal in all checkpoints.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -161,7 +162,8 @@ def write_average(run: str | Path, out: str | Path, last: int) -> Path:
     """Write a model folder with the mean of the last checkpoints of a run; returns it.
 
     Config, generation settings and tokenizer are those of the newest checkpoint. training.json of a finished run comes
-    along without the validation scores, which were those of other weights; `attention-zoo evaluate` makes new ones.
+    along without the validation scores, which were those of other weights (`attention-zoo evaluate` makes new ones);
+    its command goes on with the averaging.
 
     Raises:
         ValueError: too few checkpoints, or `out` is not an empty or new folder.
@@ -181,6 +183,9 @@ def write_average(run: str | Path, out: str | Path, last: int) -> Path:
         kept = {name: value for name, value in facts.items() if name not in _OF_THE_LAST_WEIGHTS}
         ways = {name: place_from(target, path_of_place(run, way)) for name, way in kept.pop(PLACES, {}).items()}
         kept[PLACES] = {name: way for name, way in ways.items() if way is not None}
+        if kept.get("command"):
+            names = (path.resolve().name for path in (Path(run), target))
+            kept["command"] += f" && {shlex.join(['attention-zoo', 'average', *names, '--last', str(last)])}"
         kept["files"] = {path.name: checksum(path) for path in sorted(target.iterdir()) if path.is_file()}
         write_json(target / FACTS_FILE, {**kept, "averaged_checkpoints": [step_of(path) for path in chosen]})
     return target

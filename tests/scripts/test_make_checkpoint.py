@@ -85,6 +85,11 @@ def test_the_command_that_makes_a_folder_again_is_understood_today(
         program, *words = shlex.split(part)
         if program == "attention-zoo" or words[0] == "scripts/train.py":
             command, *flags = words if program == "attention-zoo" else ("train", *words[1:])
+            if command == "average":
+                run, _, last, number = flags
+                assert f"--output_dir {run}" in facts["command"] and last == "--last"
+                assert len(facts["averaged_checkpoints"]) == int(number)
+                continue
             plan = parse_run(flags, kind={"train": TRAINING, "pretrain": PRETRAINING}[command])
             assert plan.architecture == facts["architecture"]
             continue

@@ -50,12 +50,15 @@ def test_the_run_saves_the_mean_and_the_command_makes_the_same(
         torch.testing.assert_close(tensor, sum(part[name].double() for part in parts).div(3).float())
     assert any(not torch.equal(saved[name], parts[-1][name]) for name in saved)
 
+    recorded = json.loads((run / "training.json").read_text()) | {"command": "attention-zoo train a --output_dir run"}
+    (run / "training.json").write_text(json.dumps(recorded))
     assert main(["average", str(run), str(tmp_path / "mean"), "--last", "3"]) == 0
     assert "after steps 6, 8, 9" in capsys.readouterr().out
     made = weights(tmp_path / "mean")
     assert all(torch.equal(made[name], saved[name]) for name in saved)
     facts = json.loads((tmp_path / "mean" / "training.json").read_text())
     assert facts["averaged_checkpoints"] == [6, 8, 9] and "validation" not in facts
+    assert facts["command"] == f"{recorded['command']} && attention-zoo average run mean --last 3"
     assert not (tmp_path / "mean" / "optimizer.pt").exists()
     model = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "mean")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "mean")
