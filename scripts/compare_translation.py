@@ -139,7 +139,7 @@ def train_and_score(run: Run, protocol: dict[str, Any], work: Path, command: str
         "parameters": metrics["parameters"],
         "target_tokens": facts["target_tokens"],
         "seconds": facts["seconds"],
-        "validation_bleu": round(facts["best_validation"], 2),
+        "validation_bleu": round(facts["validation"]["bleu"], 2),
         "bleu": results["bleu"]["value"],
         "chrf": results["chrf"]["value"],
         "perplexity": results["perplexity_per_token"],
