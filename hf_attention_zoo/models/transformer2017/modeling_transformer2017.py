@@ -84,14 +84,14 @@ class Transformer2017PreTrainedModel(PreTrainedModel):
         With `initializer_range`, tables and matrices are N(0, initializer_range^2).
         """
         bias, spread = getattr(module, "bias", None), self.config.initializer_range
-        is_table = isinstance(module, nn.Embedding) or getattr(module, "is_table", False)
-        if spread is not None and isinstance(module, (nn.Embedding, nn.Linear)):
-            init.normal_(module.weight, std=spread)
-        elif is_table:
-            init.normal_(module.weight, std=self.config.hidden_size**-0.5)
-        elif isinstance(module, nn.Linear):
-            reach = math.sqrt(6 / (module.in_features + getattr(module, "fan_out", module.out_features)))
-            init.uniform_(module.weight, -reach, reach)
+        if isinstance(module, (nn.Embedding, nn.Linear)):
+            if spread is not None:
+                init.normal_(module.weight, std=spread)
+            elif isinstance(module, nn.Embedding) or getattr(module, "is_table", False):
+                init.normal_(module.weight, std=self.config.hidden_size**-0.5)
+            else:
+                reach = math.sqrt(6 / (module.in_features + getattr(module, "fan_out", module.out_features)))
+                init.uniform_(module.weight, -reach, reach)
         elif isinstance(module, nn.LayerNorm):
             init.ones_(module.weight)
         if bias is not None:
