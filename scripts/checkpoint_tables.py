@@ -172,9 +172,7 @@ def replaced_table() -> str:
     of_both = [part for name in ("BLEU", "chrF", "passes", "updates", "seconds") for part in (f"{name} before", name)]
     head = ["checkpoint", "trials", *of_both]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for name, earlier, training, results in replaced_folders():
-        if "measure" in earlier:
-            continue
+    for name, earlier, training, results in replaced_folders(one_score=False):
         trials = ROOT / "scripts" / "comparisons" / f"tuning_{training['arguments']['source_lang']}.csv"
         tried = sum(row["model"] == training["architecture"] for row in read_rows(trials)) if trials.exists() else 0
         cells = [f"`{name}`", str(tried)]
@@ -189,10 +187,9 @@ def other_replaced_table() -> str:
     """As `replaced_table`, of folders with one score each."""
     of_both = [part for name in ("", "updates ", "seconds ") for part in (f"{name}before", f"{name}now")]
     lines = ["| checkpoint | test split | " + " | ".join(of_both) + " |", "|---" * (len(of_both) + 2) + "|"]
-    for name, earlier, training, results in replaced_folders():
-        if "measure" not in earlier:
-            continue
-        found, measure = results[earlier["measure"]], earlier["measure"]
+    for name, earlier, training, results in replaced_folders(one_score=True):
+        measure = earlier["measure"]
+        found = results[measure]
         now = found["value"] if isinstance(found, dict) else 100 * found if measure == "accuracy" else found
         said = {"bleu": "BLEU", "accuracy": "accuracy in %"}.get(measure, measure.replace("_", " "))
         cells = [f"`{name}`", said, f"{earlier['value']:.1f}", f"{now:.1f}", *effort(earlier, training)]
@@ -206,10 +203,16 @@ def effort(earlier: dict[str, Any], training: dict[str, Any]) -> list[str]:
     return [f"{found:,.0f}" for before, now in pairs for found in (earlier[before], training[now])]
 
 
-def replaced_folders() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]]:
-    """Name of a folder, what an earlier one had, and its own training and results."""
+def replaced_folders(one_score: bool) -> Iterator[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]]:
+    """Name of a folder, what an earlier one had, and its own training and results.
+
+    Args:
+        one_score: those of which one measure is kept, or the translators, which have two scores.
+    """
     kept = ROOT / "scripts" / "comparisons" / "checkpoints_before.json"
     for name, earlier in json.loads(kept.read_text(encoding="utf-8")).items():
+        if ("measure" in earlier) != one_score:
+            continue
         folder = ROOT / "model_cards" / name
         training, metrics = (
             json.loads((folder / f"{part}.json").read_text(encoding="utf-8")) for part in ("training", "metrics")

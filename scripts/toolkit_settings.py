@@ -74,6 +74,6 @@ def training_of(settings: dict[str, Any]) -> Training:
         warmup_steps=settings["warmup_steps"],
         label_smoothing=settings["label_smoothing_factor"],
         tokens=settings["max_tokens_per_batch"],
-        betas=(settings.get("adam_beta1", 0.9), settings.get("adam_beta2", 0.999)),
-        epsilon=settings.get("adam_epsilon", 1e-8),
+        betas=tuple(settings.get(f"adam_beta{k}", usual) for k, usual in enumerate(Training.betas, start=1)),
+        epsilon=settings.get("adam_epsilon", Training.epsilon),
     )
