@@ -42,7 +42,7 @@ def label_cells(metrics: dict[str, Any]) -> list[str]:
     accuracy = [results.get("accuracy"), results.get("macro_f1")]
     accuracy += [baselines.get(name, {}).get("accuracy") for name in ("majority", "tfidf")]
     name = re.sub(r".*/", "", data["name"])
-    return [f"`{name}`", f"{data['rows']:,}", *("-" if one is None else f"{100 * one:.1f} %" for one in accuracy)]
+    return [f"`{name}`", f"{data['rows']:,}", *("-" if one is None else f"{percent(100 * one)} %" for one in accuracy)]
 
 
 def caption_cells(metrics: dict[str, Any]) -> list[str]:

@@ -24,7 +24,7 @@ def in_flags(message: str, argv: Sequence[str]) -> str:
     named = set(ARGUMENT.findall(message))
     if not named:
         return message
-    if argv[:1] and argv[0] in ("train", "pretrain", "evaluate") and not named <= flags.keys():
+    if argv[:1] and argv[0] in ("train", "pretrain", "evaluate", "average") and not named <= flags.keys():
         flags = {**_of_runs(argv), **flags}
     return ARGUMENT.sub(lambda found: f"{flags[found[1]]} " if found[1] in flags else found[0], message)
 
@@ -39,17 +39,17 @@ def _of_runs(argv: Sequence[str]) -> dict[str, str]:
     """The same of all flags of the commands that train: the data, the model, and the sections of an architecture."""
     from hf_attention_zoo.registry import list_architectures
     from hf_attention_zoo.tasks.running_text.corpus_arguments import CorpusArguments
-    from hf_attention_zoo.training.run_arguments import DataArguments, HistoricalArguments, ModelArguments
+    from hf_attention_zoo.training.arguments import DataArguments, ModelArguments, ZooTrainingArguments
 
     row = next((row for row in list_architectures() if row.model_type in argv), None)
     found: dict[str, str] = {}
-    if row is not None and argv[0] != "evaluate":
+    if row is not None and argv[0] in ("train", "pretrain"):
         found |= {name: f"--config.{name}" for name in row.tiny_config().to_dict()}
         tokenizer: Any = row.tokenizer_class  # one of the package's own, which learn
         if tokenizer is not None:
             found |= {name: f"--tokenizer.{name}" for name in _options(tokenizer.train)}
     data = CorpusArguments if argv[0] == "pretrain" else DataArguments
-    for part in (ModelArguments, data, HistoricalArguments):
+    for part in (ModelArguments, data, ZooTrainingArguments):
         found |= {item.name: f"--{item.name}" for item in fields(part)}
     return found
 

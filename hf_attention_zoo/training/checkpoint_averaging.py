@@ -24,7 +24,7 @@ from hf_attention_zoo.folders.privacy import PLACES, path_of_place, place_from
 from hf_attention_zoo.folders.written_files import FACTS_FILE
 from hf_attention_zoo.near_names import did_you_mean_folder
 from hf_attention_zoo.training.checkpoints import whole_checkpoints
-from hf_attention_zoo.whole_files import checksum, json_if_any, write_json
+from hf_attention_zoo.whole_files import checksum, json_if_any, whole_folder, write_json
 
 logger = logging.get_logger(__name__)
 
@@ -49,8 +49,9 @@ def last_checkpoints(run: str | Path, last: int) -> list[Path]:
     whole = whole_checkpoints(run)
     if len(whole) < last:
         raise ValueError(
-            f"{run} holds {len(whole)} complete checkpoints (checkpoint-STEP), {last} were asked for; average fewer, "
-            "or train with save_total_limit of at least that many and a smaller save_steps"
+            f"{run} holds {len(whole)} complete checkpoints (checkpoint-STEP), {last} were asked for; "
+            f"{f'average at most {len(whole)}, or ' if whole else ''}train with save_total_limit={last} or more, and "
+            f"for so long that {last} are saved"
         )
     return whole[-last:]
 
@@ -174,18 +175,27 @@ def write_average(run: str | Path, out: str | Path, last: int) -> Path:
 
     chosen, target = last_checkpoints(run, last), new_folder(out)
     weights = average_weights(chosen)
-    target.mkdir(parents=True, exist_ok=True)
     others = (name for name in published_files(chosen[-1]) if name.suffix != ".safetensors" and name.name != INDEX)
-    copy_files(chosen[-1], target, others)
-    save_file(weights, target / WEIGHTS, metadata={"format": "pt"})
-    facts = json_if_any(Path(run) / FACTS_FILE)
-    if facts:
-        kept = {name: value for name, value in facts.items() if name not in _OF_THE_LAST_WEIGHTS}
-        ways = {name: place_from(target, path_of_place(run, way)) for name, way in kept.pop(PLACES, {}).items()}
-        kept[PLACES] = {name: way for name, way in ways.items() if way is not None}
-        if kept.get("command"):
-            names = (path.resolve().name for path in (Path(run), target))
-            kept["command"] += f" && {shlex.join(['attention-zoo', 'average', *names, '--last', str(last)])}"
-        kept["files"] = {path.name: checksum(path) for path in sorted(target.iterdir()) if path.is_file()}
-        write_json(target / FACTS_FILE, {**kept, "averaged_checkpoints": [step_of(path) for path in chosen]})
+    with whole_folder(target) as folder:
+        copy_files(chosen[-1], folder, others)
+        save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
+        facts = averaged_facts(Path(run), target, chosen)
+        if facts:
+            facts["files"] = {path.name: checksum(path) for path in sorted(folder.iterdir()) if path.is_file()}
+            write_json(folder / FACTS_FILE, facts)
     return target
+
+
+def averaged_facts(run: Path, target: Path, chosen: list[Path]) -> dict[str, Any]:
+    """What training.json of a run says that is true of the mean of its checkpoints, too; empty if it has none."""
+    facts = json_if_any(run / FACTS_FILE)
+    if not facts:
+        return {}
+    kept = {name: value for name, value in facts.items() if name not in _OF_THE_LAST_WEIGHTS}
+    ways = {name: place_from(target, path_of_place(run, way)) for name, way in kept.pop(PLACES, {}).items()}
+    kept[PLACES] = {name: way for name, way in ways.items() if way is not None}
+    if kept.get("command"):
+        names = (path.resolve().name for path in (run, target))
+        kept["command"] += f" && {shlex.join(['attention-zoo', 'average', *names, '--last', str(len(chosen))])}"
+    kept["averaged_checkpoints"] = [step_of(path) for path in chosen]
+    return kept

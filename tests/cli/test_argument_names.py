@@ -26,6 +26,9 @@ def test_arguments_become_the_flags_that_were_written_or_that_a_run_has() -> Non
         "--max_words 3, --config.hidden_size 7, --tokenizer.kind 'x', --dataset_config None, unheard=1, --a.b=2 'c=3'"
     )
     assert in_flags("nothing = to say", run) == "nothing = to say"
+    trainers = "save_total_limit=2 keeps fewer; learning_rate=0"  # arguments that transformers has
+    for command in (["train", "rnnsearch"], ["pretrain", "gpt2018"], ["average", "run", "out"]):
+        assert in_flags(trainers, command) == "--save_total_limit 2 keeps fewer; --learning_rate 0"
     for architecture in list_architectures():
         fields = [name for name in architecture.tiny_config().to_diff_dict() if not name.startswith("_")]
         text = "; ".join(f"{name}=1" for name in fields)

@@ -67,7 +67,29 @@ def test_the_run_saves_the_mean_and_the_command_makes_the_same(
     assert main(["average", str(run), str(tmp_path / "mean"), "--last", "3"]) == 2
     assert "not an empty folder" in capsys.readouterr().err
     assert main(["average", str(run), str(tmp_path / "other"), "--last", "4"]) == 2
-    assert "holds 3 complete checkpoints (checkpoint-STEP), 4 were asked for" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "holds 3 complete checkpoints (checkpoint-STEP), 4 were asked for; average at most 3, or train with" in said
+    assert "--save_total_limit 4 or more" in said
+    assert main(["average", str(run / "checkpoint-9"), str(tmp_path / "other"), "--last", "2"]) == 2
+    said = capsys.readouterr().err
+    assert "holds 0 complete checkpoints" in said and "average at most" not in said
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_mean_that_cannot_be_written_leaves_no_folder(
+    tiny_run: Arguments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained(tiny_run("--save_strategy", "steps", "--save_steps", "2", "--max_steps", "4"))
+    before = sorted(path.name for path in tmp_path.iterdir())
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space left"):
+        patched.setattr("safetensors.torch.save_file", full)
+        write_average(tmp_path / "run", tmp_path / "mean", 2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert write_average(tmp_path / "run", tmp_path / "mean", 2).is_dir()  # the name is still free
 
 
 def test_the_mean_of_equal_checkpoints_is_each_of_them(tmp_path: Path) -> None:
