@@ -301,7 +301,7 @@ def standings(protocol: dict[str, Any], rows: list[dict[str, str]]) -> list[str]
             curves = [(name, *(at_marks(group, field) for group in pair)) for name, pair in pairs.items()]
             marks = at_marks(groups[own], field)
             behind = [
-                f"at {mark:g} s behind {name} ({here[mark]:.1f}; {there[mark]:.1f}{seeds_said(pairs[name])})"
+                f"at {mark:g} s behind {name} ({told_at(mark, field, pairs[name])})"
                 for mark in marks
                 for name, here, there in curves
                 if mark in here and mark in there and round(here[mark], 1) < round(there[mark], 1)
@@ -312,9 +312,10 @@ def standings(protocol: dict[str, Any], rows: list[dict[str, str]]) -> list[str]
     return said
 
 
-def seeds_said(pair: list[list[dict[str, str]]]) -> str:
-    """What is said of the seeds that two systems have in common: nothing of several."""
-    return "; one seed" if len({row["seed"] for row in pair[0]}) == 1 else ""
+def told_at(mark: float, field: str, pair: list[list[dict[str, str]]]) -> str:
+    """Both systems' means at a mark with the spread of their seeds, or that there is only one."""
+    told = [mean_and_spread([row for row in group if float(row["mark"]) == mark], field) for group in pair]
+    return "; ".join([*told, "one seed"] if len({row["seed"] for row in pair[0]}) == 1 else told)
 
 
 def with_same_seeds(one: list[dict[str, str]], other: list[dict[str, str]]) -> list[list[dict[str, str]]]:

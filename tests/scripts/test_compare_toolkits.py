@@ -240,7 +240,7 @@ def test_who_is_behind_is_said_over_the_seeds_that_both_have(compare: ModuleType
     chrf, bleu = compare.standings({"systems": systems}, rows)
     assert chrf == "- LSTM, validation chrF: ours is behind none of the others."
     chrf, bleu = compare.standings({"systems": systems}, [*rows, row("x", 2, 13.0)])
-    assert chrf == "- LSTM, validation chrF: ours is at 5 s behind x (15.0; 16.0)."
+    assert chrf == "- LSTM, validation chrF: ours is at 5 s behind x (15.0 ± 7.1; 16.0 ± 4.2)."
     assert bleu == "- LSTM, validation BLEU: ours is behind none of the others."
     chrf, bleu = compare.standings({"systems": systems}, [rows[0], row("x", 1, 20.04)])
     assert chrf == "- LSTM, validation chrF: ours is behind none of the others."  # level at the decimal that is shown
