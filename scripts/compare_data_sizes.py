@@ -11,7 +11,6 @@ goes on from its last state. `draw` reads the CSV file alone and writes the pict
 
 from __future__ import annotations
 
-import math
 import statistics
 import sys
 from collections.abc import Iterable
@@ -138,14 +137,13 @@ def gaps(one: Curve, other: Curve) -> Curve:
     return {pairs: round(one[pairs] - other[pairs], 1) for pairs in one if pairs in other}
 
 
-def crossings(one: Curve, other: Curve) -> list[int]:
-    """Numbers of pairs at which two curves meet, straight lines over the logarithm between the measured sizes."""
-    found = []
-    for (few, before), (many, after) in pairwise((size, gap) for size, gap in gaps(one, other).items() if gap):
-        if before * after < 0:
-            share = before / (before - after)
-            found.append(round(math.exp(math.log(few) + share * math.log(many / few))))
-    return found
+def crossings(one: Curve, other: Curve) -> list[tuple[int, int]]:
+    """Measured numbers of pairs between which two curves meet."""
+    return [
+        (few, many)
+        for (few, before), (many, after) in pairwise((size, gap) for size, gap in gaps(one, other).items() if gap)
+        if before * after < 0
+    ]
 
 
 def crossing_sentences(found: dict[str, Curve]) -> list[str]:
@@ -162,9 +160,9 @@ def crossing_sentences(found: dict[str, Curve]) -> list[str]:
             level = " or level with" if len(signs) < len(apart) else ""
             said.append(f"`{first}` is ahead of{level} `{other if first == one else one}` at every size.")
         else:
-            where = " and ".join(f"{int(float(f'{pairs:.1g}')):,}" for pairs in places)  # seeds blur the rest
+            where = " and ".join(f"between {few:,} and {many:,}" for few, many in places)
             said.append(
-                f"`{one}` and `{other}` cross at about {where} pairs: `{first}` is ahead with the fewest, "
+                f"`{one}` and `{other}` cross {where} pairs: `{first}` is ahead with the fewest, "
                 f"`{last}` with the most."
             )
     return said

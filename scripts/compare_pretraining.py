@@ -374,9 +374,9 @@ def main(arguments: list[str] | None = None) -> int:
     elif chosen.command == "run":
         run(chosen.protocol, chosen.work_dir, data, chosen.only, chosen.again)
     else:
-        text = table(chosen.protocol)
+        text = table(chosen.protocol).rstrip("\n") + "\n"
         chosen.protocol.with_suffix(".md").write_text(text, encoding="utf-8")
-        print(text)
+        print(text, end="")
     return 0
 
 

@@ -221,7 +221,7 @@ def show(protocol_file: Path) -> None:
     protocol_file.with_suffix(".md").write_text(markdown_table(rows), encoding="utf-8")
     for model in protocol["models"]:
         missing = protocol["trials"] - sum(row["model"] == model for row in rows)
-        if missing:
+        if missing > 0:
             print(f"{model}: {missing} of {protocol['trials']} trials have not run")
         else:
             print(model, " ".join(flags_of(best_settings(protocol_file, [model])[model])))

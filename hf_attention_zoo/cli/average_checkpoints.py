@@ -24,6 +24,6 @@ def main(argv: Sequence[str]) -> int:
     from hf_attention_zoo.training.checkpoint_averaging import last_checkpoints, step_of, write_average
 
     target = write_average(options.run, options.out, options.last)
-    steps = ", ".join(str(step_of(path)) for path in last_checkpoints(options.run, options.last))
-    print(f"mean of the weights after steps {steps} written to {target}")
+    steps = [str(step_of(path)) for path in last_checkpoints(options.run, options.last)]
+    print(f"mean of the weights after step{'s' if len(steps) > 1 else ''} {', '.join(steps)} written to {target}")
     return 0

@@ -23,7 +23,7 @@ from transformers.utils import logging
 from hf_attention_zoo.folders.privacy import PLACES, path_of_place, place_from
 from hf_attention_zoo.folders.written_files import FACTS_FILE
 from hf_attention_zoo.near_names import did_you_mean_folder
-from hf_attention_zoo.training.checkpoints import whole_checkpoints
+from hf_attention_zoo.training.checkpoints import checkpoints, damage, whole_checkpoints
 from hf_attention_zoo.whole_files import checksum, json_if_any, whole_folder, write_json
 
 logger = logging.get_logger(__name__)
@@ -174,6 +174,9 @@ def write_average(run: str | Path, out: str | Path, last: int) -> Path:
     from hf_attention_zoo.folders.checkpoint_folder import copy_files, new_folder, published_files
 
     chosen, target = last_checkpoints(run, last), new_folder(out)
+    for path in checkpoints(run):
+        if step_of(path) > step_of(chosen[0]) and path not in chosen:
+            logger.warning(f"passed over {path.name}: {damage(path, weights_only=True)}")
     weights = average_weights(chosen)
     others = (name for name in published_files(chosen[-1]) if name.suffix != ".safetensors" and name.name != INDEX)
     with whole_folder(target) as folder:
@@ -183,6 +186,11 @@ def write_average(run: str | Path, out: str | Path, last: int) -> Path:
         if facts:
             facts["files"] = {path.name: checksum(path) for path in sorted(folder.iterdir()) if path.is_file()}
             write_json(folder / FACTS_FILE, facts)
+        else:
+            logger.warning(
+                f"{run} has no {FACTS_FILE}, which a run writes when it ends: {out} does not say either what it was "
+                "trained on, so name the data set where it is evaluated"
+            )
     return target
 
 

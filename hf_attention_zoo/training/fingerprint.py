@@ -128,13 +128,18 @@ def _digest(parts: Iterable[bytes]) -> str:
     return digest.hexdigest()[:16]
 
 
+# Section of a fingerprint -> what the names of its arguments begin with.
+_ASKED_FOR_AS = {"training": "", "data": "", "tokenizer_settings": "tokenizer."}
+
+
 def differences(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -> list[str]:
-    """Readable list of the entries in which two fingerprints differ."""
+    """Readable list of the entries in which two fingerprints differ, by the names of the arguments that set them."""
     found = []
     for name in sorted({*before, *now}):
         old, new = before.get(name), now.get(name)
         if isinstance(old, dict) and isinstance(new, dict):
-            found += differences(old, new, f"{prefix}{name}.")
+            section = f"{prefix}{name}."
+            found += differences(old, new, section if prefix else _ASKED_FOR_AS.get(name, section))
         elif old != new:
             found.append(f"{prefix}{name}: {old!r} then, {new!r} now")
     return found

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -91,7 +92,7 @@ def test_every_translator_has_the_same_number_of_trials_of_settings_that_it_know
 
 
 def test_trials_become_rows_once_and_the_comparison_takes_the_best_of_each_model(
-    tune: ModuleType, compare: ModuleType, tuning_file: Path, tmp_path: Path
+    tune: ModuleType, compare: ModuleType, tuning_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tune.run_all(tuning_file, tmp_path / "work", None, 1)
     with pytest.raises(SystemExit, match="luong has 1 trials of 2"):
@@ -102,6 +103,11 @@ def test_trials_become_rows_once_and_the_comparison_takes_the_best_of_each_model
     assert [row["trial"] for row in rows] == ["1", "2"]
     tune.show(tuning_file)
     assert tuning_file.with_suffix(".md").read_text(encoding="utf-8").count("`luong`") == 2
+    fewer = yaml.safe_load(tuning_file.read_text(encoding="utf-8")) | {"trials": 1}  # more were run than it asks for
+    shutil.copy(tuning_file.with_suffix(".csv"), tmp_path / "fewer.csv")
+    capsys.readouterr()
+    tune.show(written(tmp_path / "fewer.yaml", **fewer))
+    assert capsys.readouterr().out.startswith("luong --")
 
     best = max(rows, key=lambda row: float(row["validation_chrf"]))
     assert tune.best_settings(tuning_file) == {"luong": json.loads(best["settings"])}
@@ -131,10 +137,10 @@ def test_more_pairs_than_there_are_is_an_error(tune: ModuleType, tuning_file: Pa
 
 def test_lines_cross_where_the_gap_changes_its_sign(compare: ModuleType) -> None:
     one, other = {2000: 10.0, 8000: 14.0, 16000: 20.0}, {2000: 6.0, 8000: 18.0, 16000: 24.0}
-    assert compare.crossings(one, other) == [4000]  # halfway between 2,000 and 8,000 over the logarithm
+    assert compare.crossings(one, other) == [(2000, 8000)]
     assert compare.crossings(one, one) == []
     (sentence,) = compare.crossing_sentences({"a": one, "b": other})
-    assert "cross at about 4,000 pairs: `a` is ahead with the fewest, `b` with the most" in sentence
+    assert "cross between 2,000 and 8,000 pairs: `a` is ahead with the fewest, `b` with the most" in sentence
     (sentence,) = compare.crossing_sentences({"a": one, "b": {pairs: bleu - 1 for pairs, bleu in one.items()}})
     assert sentence == "`a` is ahead of `b` at every size."
     (sentence,) = compare.crossing_sentences({"a": one, "b": {2000: 10.01, 8000: 13.0, 16000: 19.0}})

@@ -36,21 +36,21 @@ def stopped(all_data: dict[str, Path], tmp_path_factory: pytest.TempPathFactory)
 # Flags that change the result: kind -> (flags, what the message names).
 CHANGES = {
     "learning rate": (("--learning_rate", "0.5"), "learning_rate: 0.02 then, 0.5 now"),
-    "schedule": (("--lr_scheduler_type", "linear"), "training.lr_scheduler_type: 'constant' then, 'linear' now"),
-    "warm-up": (("--lr_scheduler_type", "constant_with_warmup", "--warmup_steps", "3"), "training.warmup_steps"),
-    "clipping": (("--max_grad_norm", "0.01"), "training.max_grad_norm: 1.0 then, 0.01 now"),
-    "weight decay": (("--weight_decay", "0.5"), "training.weight_decay: 0.0 then, 0.5 now"),
-    "momentum": (("--adam_beta1", "0.5"), "training.adam_beta1: 0.9 then, 0.5 now"),
-    "order": (("--data_seed", "7"), "training.data_seed: None then, 7 now"),
-    "sampling": (("--train_sampling_strategy", "sequential"), "training.train_sampling_strategy"),
-    "more steps": (("--max_steps", "6"), "training.max_steps: 4 then, 6 now"),
+    "schedule": (("--lr_scheduler_type", "linear"), "lr_scheduler_type: 'constant' then, 'linear' now"),
+    "warm-up": (("--lr_scheduler_type", "constant_with_warmup", "--warmup_steps", "3"), "warmup_steps"),
+    "clipping": (("--max_grad_norm", "0.01"), "max_grad_norm: 1.0 then, 0.01 now"),
+    "weight decay": (("--weight_decay", "0.5"), "weight_decay: 0.0 then, 0.5 now"),
+    "momentum": (("--adam_beta1", "0.5"), "adam_beta1: 0.9 then, 0.5 now"),
+    "order": (("--data_seed", "7"), "data_seed: None then, 7 now"),
+    "sampling": (("--train_sampling_strategy", "sequential"), "train_sampling_strategy"),
+    "more steps": (("--max_steps", "6"), "max_steps: 4 then, 6 now"),
     "batch": (("--per_device_train_batch_size", "4"), "global_batch: 2 then, 4 now"),
     "dropout": (("--config.dropout", "0.6"), "config.dropout: 0.2 then, 0.6 now"),
 }
 NOT_IN_PRETRAINING = ("sampling", "batch")  # streams in a fixed order; what has been seen is counted in batches
 CANNOT_CHANGE = {
     "seed and optimiser": (("--optimizer", "adadelta"), "optimizer: "),
-    "tokenizer": (("--tokenizer.vocab_size", "12"), "tokenizer_settings.vocab_size: "),
+    "tokenizer": (("--tokenizer.vocab_size", "12"), "tokenizer.vocab_size: "),
 }
 # Flags that change nothing: a run goes on with them to the same weights.
 HARMLESS = (
@@ -118,7 +118,7 @@ def test_other_losses_are_refused_by_name(
 ) -> None:
     folder = shutil.copytree(stopped("translation"), tmp_path / "run")
     for flag, value in (("label_smoothing_factor", "0.1"), ("loss_scale", "batch_sum")):
-        check_refused("translation", all_data["translation"], folder, (f"--{flag}", value), f"training.{flag}: ")
+        check_refused("translation", all_data["translation"], folder, (f"--{flag}", value), f"{flag}: ")
 
 
 def test_the_changed_rate_and_decay_hold_from_the_checkpoint_on(
@@ -148,7 +148,7 @@ def test_fewer_steps_than_were_trained_are_refused(
     all_data: dict[str, Path], stopped: Callable[..., Path], tmp_path: Path
 ) -> None:
     folder = shutil.copytree(stopped("labels"), tmp_path / "run")
-    check_refused("labels", all_data["labels"], folder, ("--max_steps", "1"), "training.max_steps: 4 then, 1 now")
+    check_refused("labels", all_data["labels"], folder, ("--max_steps", "1"), "max_steps: 4 then, 1 now")
     with pytest.raises(ValueError, match="is at step 2, behind the end of this run at step 1"):
         run("labels", all_data["labels"], folder, "--max_steps", "1", "--resume_changed")
     run("labels", all_data["labels"], folder)

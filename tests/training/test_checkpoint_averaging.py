@@ -92,6 +92,23 @@ def test_a_mean_that_cannot_be_written_leaves_no_folder(
     assert write_average(tmp_path / "run", tmp_path / "mean", 2).is_dir()  # the name is still free
 
 
+def test_what_is_passed_over_or_not_noted_is_said(
+    tiny_run: Arguments, tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trained(tiny_run("--save_strategy", "steps", "--save_steps", "2", "--max_steps", "6", "--save_total_limit", "3"))
+    run = tmp_path / "run"
+    write_average(run, tmp_path / "whole", 2)
+    assert not caplog.messages
+    damaged = run / "checkpoint-6" / "model.safetensors"
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    (run / "training.json").unlink()  # as a run that has not ended
+    assert main(["average", str(run), str(tmp_path / "mean"), "--last", "1"]) == 0
+    assert "after step 4 written" in capsys.readouterr().out
+    passed, no_record = caplog.messages
+    assert passed.startswith("passed over checkpoint-6: ") and "model.safetensors" in passed
+    assert "has no training.json" in no_record and "name the data set" in no_record
+
+
 def test_the_mean_of_equal_checkpoints_is_each_of_them(tmp_path: Path) -> None:
     tensor = torch.randn(7, 3).bfloat16()
     folders = [folder_of(tmp_path / name, a=tensor, steps=torch.tensor([4])) for name in "xyz"]
