@@ -221,11 +221,16 @@ def replaced_folders(one_score: bool) -> Iterator[tuple[str, dict[str, Any], dic
             yield name, earlier, training, metrics["results"]
 
 
-def averaging_line() -> str:
-    """What the mean of the last checkpoints gained on validation, where a published folder is one."""
-    kept = json.loads((ROOT / "scripts" / "comparisons" / "averaging_ko.json").read_text(encoding="utf-8"))
-    mean, best = (f"{kept[one]['bleu']:.1f} BLEU and {kept[one]['chrf']:.1f} chrF" for one in ("mean", "best"))
-    return (
-        f"`{kept['checkpoint']}` is the mean of its last {kept['averaged']} checkpoints (`attention-zoo average`): "
-        f"{mean} on the validation split, where the one with the best greedy BLEU has {best}."
-    )
+def averaging_lines() -> str:
+    """What the mean of the last checkpoints gained or lost on validation, and which of the two is published."""
+    lines = []
+    for path in sorted((ROOT / "scripts" / "comparisons").glob("averaging_*.json")):
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        mean, best = (f"{kept[one]['bleu']:.1f} BLEU and {kept[one]['chrf']:.1f} chrF" for one in ("mean", "best"))
+        training = json.loads((ROOT / "model_cards" / kept["checkpoint"] / "training.json").read_text(encoding="utf-8"))
+        which = "the mean of its" if "averaged_checkpoints" in training else "its best checkpoint, not the mean of the"
+        lines.append(
+            f"- `{kept['checkpoint']}` is {which} last {kept['averaged']}: on the validation split the mean "
+            f"(`attention-zoo average`) has {mean}, the checkpoint with the best greedy BLEU {best}."
+        )
+    return "\n".join(lines)

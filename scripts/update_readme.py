@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from checkpoint_tables import (
-    averaging_line,
+    averaging_lines,
     checkpoint_table,
     no_answerer,
     other_replaced_table,
@@ -276,7 +276,7 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/results/checkpoints.md": {
         "checkpoints": checkpoint_table,
         "replaced": replaced_table,
-        "averaging": averaging_line,
+        "averaging": averaging_lines,
         "others replaced": other_replaced_table,
         "seen": seen_table,
         "questions": no_answerer,
