@@ -17,15 +17,16 @@ class ContinuedTextPipeline(TextGenerationPipeline):
     package say by `begins_word` whether a token does when it stands behind others. The prompt stays as it was given.
     """
 
-    def preprocess(self, prompt_text: Any, *args: Any, **settings: Any) -> Any:
+    def preprocess(self, *given: Any, **settings: Any) -> Any:
         """The ids of one prompt.
 
         Raises:
             ValueError: it gives no token and the model is one of this package, which begins no text by itself.
         """
-        inputs = super().preprocess(prompt_text, *args, **settings)
+        inputs = super().preprocess(*given, **settings)
         model: Any = self.model
-        if isinstance(model, PromptNeeded) and inputs["input_ids"].shape[-1] == 0:
+        needed = isinstance(self.model, PromptNeeded)
+        if needed and inputs["input_ids"].shape[-1] == 0:
             usual = settings.get("generation_config") or model.generation_config
             if settings.get("bos_token_id", usual.bos_token_id) is None:
                 raise no_prompt(model)

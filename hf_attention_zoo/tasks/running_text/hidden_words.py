@@ -30,17 +30,18 @@ class HiddenWordPipeline(FillMaskPipeline):
             )
         super().__init__(model, *args, **kwargs)
 
-    def preprocess(self, inputs: Any, *args: Any, **settings: Any) -> Any:
+    def preprocess(self, *given: Any, **settings: Any) -> Any:
         """The ids of one text.
 
         Raises:
             PipelineException: there is no mask in it, or not in what is left where it was cut.
         """
         tokenizer: Any = self.tokenizer
+        text = given[0] if given else settings.get("inputs")
         try:
-            return super().preprocess(inputs, *args, **settings)
+            return super().preprocess(*given, **settings)
         except PipelineException as error:
-            if not isinstance(inputs, str) or tokenizer.mask_token not in inputs:
+            if not isinstance(text, str) or tokenizer.mask_token not in text:
                 raise
             raise PipelineException(
                 "fill-mask",

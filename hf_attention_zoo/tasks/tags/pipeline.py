@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from transformers.pipelines.token_classification import TokenClassificationPipeline
@@ -21,13 +20,13 @@ class TaggedTextPipeline(TokenClassificationPipeline):
     With `stride` it reads long texts in parts that overlap, and nothing is cut.
     """
 
-    def preprocess(self, sentence: Any, *args: Any, **settings: Any) -> Iterator[dict[str, Any]]:
-        """The inputs of one text, or of each of its parts."""
+    def preprocess(self, *given: Any, **settings: Any) -> Any:
+        """The inputs of one text, or of each of its parts, one after the other."""
         limit = row_limit(self.tokenizer) if isinstance(self.tokenizer, OwnBackend) else None
         in_parts = settings.get("tokenizer_params", {}).get("return_overflowing_tokens", False)
-        for inputs in super().preprocess(sentence, *args, **settings):
+        for inputs in super().preprocess(*given, **settings):
             if limit is not None and not in_parts and inputs["input_ids"].shape[-1] >= limit:
-                self._warn_if_cut(sentence, limit)
+                self._warn_if_cut(given[0] if given else settings["sentence"], limit)
             yield inputs
 
     def _warn_if_cut(self, sentence: Any, limit: int) -> None:
