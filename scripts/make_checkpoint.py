@@ -27,7 +27,8 @@ from hf_attention_zoo.data.samples import get_sample, is_sample
 from hf_attention_zoo.data.text_encoding import joined
 from hf_attention_zoo.folders.saved_model import load_checkpoint, load_reader, saved_auto_class
 from hf_attention_zoo.folders.written_files import note_files
-from hf_attention_zoo.hub.cards import ALIGNMENT_FILE, SENTENCES_FILE, SPACE_FILE, WORDS_FILE, write_card
+from hf_attention_zoo.hub.card_pictures import ALIGNMENT_FILE, SENTENCES_FILE, SPACE_FILE, WORDS_FILE
+from hf_attention_zoo.hub.cards import write_card
 from hf_attention_zoo.hub.checkpoint_facts import Checkpoint
 from hf_attention_zoo.hub.judged_examples import choose_examples
 from hf_attention_zoo.tasks.labels.rows import load_labelled

@@ -18,7 +18,8 @@ from make_checkpoint import draw
 
 from hf_attention_zoo.cli.quiet_libraries import silence_libraries
 from hf_attention_zoo.data.samples import is_sample
-from hf_attention_zoo.hub.cards import ALIGNMENT_FILE, SENTENCES_FILE, WORDS_FILE, write_card
+from hf_attention_zoo.hub.card_pictures import ALIGNMENT_FILE, SENTENCES_FILE, WORDS_FILE
+from hf_attention_zoo.hub.cards import write_card
 from hf_attention_zoo.hub.checkpoint_facts import Checkpoint, dataset_name
 from hf_attention_zoo.hub.judged_examples import choose_examples
 from hf_attention_zoo.whole_files import json_if_any

@@ -86,7 +86,7 @@ class Positions(nn.Module):
         if most is not None and not torch.compiler.is_compiling() and int(first) + length > most:
             raise ValueError(
                 f"{int(first) + length} positions were asked for, but the learned table has {most} "
-                "(max_position_embeddings); cut the text, or use a model with position_encoding='sinusoidal', which "
-                "has no limit"
+                f"(max_position_embeddings); cut the text, with truncation=True and max_length={most} where the "
+                "tokenizer is called, or use a model with position_encoding='sinusoidal', which has no limit"
             )
         return self.table(torch.arange(length, device=device) + (first + self.offset)).to(dtype)

@@ -217,7 +217,7 @@ def quick_task(sample: Sample, row: Architecture) -> QuickTask:
 def draw_vectors(model: Any, tokenizer: Any, texts: Sequence[str], folder: Path, count: int = 12) -> tuple[str, str]:
     """Held-out texts as points, for models that squeeze a text into one vector."""
     from hf_attention_zoo.alignment.results.sentence_projection import project_sentences
-    from hf_attention_zoo.hub.cards import SENTENCES_FILE
+    from hf_attention_zoo.hub.card_pictures import SENTENCES_FILE
 
     chosen = list(dict.fromkeys(texts[i] for i in pick_examples(texts, count)))
     project_sentences(model, tokenizer, chosen).plot(folder / SENTENCES_FILE)

@@ -67,7 +67,7 @@ class QuickText(QuickTask):
         """Words by what the model makes of them, for models that attend to nothing."""
         from hf_attention_zoo.alignment.results.word_clusters import cluster_words
         from hf_attention_zoo.folders.saved_model import load_checkpoint
-        from hf_attention_zoo.hub.cards import WORDS_FILE
+        from hf_attention_zoo.hub.card_pictures import WORDS_FILE
 
         clusters = cluster_words(*load_checkpoint(folder), self.sentences())
         clusters.plot(folder / WORDS_FILE)
@@ -192,7 +192,7 @@ class QuickWords(QuickText):
 
     def draw(self, folder: Path, examples: Sequence[Example]) -> tuple[str, str]:
         from hf_attention_zoo.alignment.results.word_space import WordSpace
-        from hf_attention_zoo.hub.cards import SPACE_FILE
+        from hf_attention_zoo.hub.card_pictures import SPACE_FILE
 
         words = self.frequent_words(folder, 40)
         WordSpace.of(folder).plane(words).plot(folder / SPACE_FILE)

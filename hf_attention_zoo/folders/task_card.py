@@ -17,23 +17,24 @@ class Wording:
         purpose: continues "a transformers model that".
         aligned: whether `hf_attention_zoo.align` explains this task's predictions.
         align_options: the keywords of that call that the card shows, filled with the values of the evaluation.
-        picture: the picture's name in other words, and what it shows.
         reading: what `seconds` of the metrics measures.
         pipeline: name of the pipeline, where it is not the Hub's tag.
         pipeline_options: further arguments of the pipeline's call in the example, as `, name=value`.
         shown: what the example prints of the pipeline's answer, with `{}` where that stands.
         reader: Auto class of what makes the inputs.
+        longer: of a model with a limit, what becomes of a longer text and what to do, with `{limit}`, the tokens that
+            it reads, and `{part}`, a quarter of them.
     """
 
     purpose: str
     aligned: bool = False
     align_options: str = ""
-    picture: tuple[str, str] = ("Attention weights of one held-out example", "")
     reading: str = "time"
     pipeline: str | None = None
     pipeline_options: str = ""
     shown: str = "{}"
     reader: str = "AutoTokenizer"
+    longer: str = "A longer one is refused; `truncation=True, max_length={limit}` in the tokenizer's call cuts it."
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,6 @@ from typing import Any
 from huggingface_hub import ModelCard
 
 from hf_attention_zoo.folders.card_text import (
-    described,
-    duration,
     listed,
     number,
     one_line,
@@ -48,28 +46,15 @@ from hf_attention_zoo.folders.card_text import (
     table,
 )
 from hf_attention_zoo.folders.checkpoint_folder import require_folder
-from hf_attention_zoo.folders.privacy import is_secret_name
 from hf_attention_zoo.folders.written_files import note_files
 from hf_attention_zoo.hub.card_example import EXAMPLE_FILE, recorded_example, run_example, widget_output
+from hf_attention_zoo.hub.card_pictures import ALIGNMENT_FILE, picture
 from hf_attention_zoo.hub.card_results import limits, results
+from hf_attention_zoo.hub.card_training import training
 from hf_attention_zoo.hub.checkpoint_facts import Checkpoint, dataset_name
 from hf_attention_zoo.hub.judged_examples import JUDGED_FILE, right_and_wrong
 from hf_attention_zoo.hub.language_codes import language_name
 from hf_attention_zoo.whole_files import whole_file
-
-ALIGNMENT_FILE = "alignment.png"
-SENTENCES_FILE = "sentences.png"
-SENTENCES = (
-    "Held-out sentences as points: the model keeps one vector of each, drawn in the plane of their first two "
-    "principal components (`attention-zoo sentence-vectors`)."
-)
-WORDS_FILE = "words.png"
-WORDS = (
-    "Frequent words of held-out texts, joined by the distance of the mean states that the model has after them "
-    "(`hf_attention_zoo.cluster_words`)."
-)
-SPACE_FILE = "plane.png"
-SPACE = "Words in the plane of their vectors' first two principal components; nearest words by the cosine of all:"
 
 EXAMPLES = {
     "de": "Klicken Sie auf die Schaltfläche.",
@@ -200,6 +185,8 @@ def usage(checkpoint: Checkpoint) -> str:
     printed = recorded_example(checkpoint.folder, example_code(checkpoint, checkpoint.folder.resolve().name))
     if printed is not None:
         lines += ["It prints, with numbers cut to four digits:", "", "```text", printed, "```", ""]
+    longest = longest_text(checkpoint)
+    lines += [longest, ""] if longest else []
     if "/" not in checkpoint.name:
         lines += [f"Here {name} is this folder, seen from the one above it.", ""]
     lines += [
@@ -225,6 +212,24 @@ def usage(checkpoint: Checkpoint) -> str:
             "each `from_pretrained`; that runs the Python files of this repository, so look at them first.",
         ]
     return "\n".join(lines)
+
+
+def longest_text(checkpoint: Checkpoint) -> str:
+    """How many tokens a text may have, and what to do with a longer one; nothing where there is no limit."""
+    config = checkpoint.config
+    limit = config.get("max_position_embeddings")
+    if isinstance(limit, int):
+        longer = checkpoint.wording.longer.format(limit=limit, part=max(limit // 4, 1))
+        return (
+            f"A text may have {limit:,} tokens, those that the tokenizer adds among them: the model has no more "
+            f"positions. {longer}"
+        )
+    if config.get("model_type") == "luong" and config.get("attention_score") == "location":
+        return (
+            f"The first {config['location_max_length']:,} tokens of a text are attended to: the score by location has "
+            "no more rows. What stands behind them is read, but never looked at; translate a long text in parts."
+        )
+    return ""
 
 
 def example_input(checkpoint: Checkpoint) -> str | None:
@@ -265,65 +270,6 @@ def widget(checkpoint: Checkpoint) -> list[dict[str, Any]] | None:
 def has_alignment(checkpoint: Checkpoint) -> bool:
     """Whether `hf_attention_zoo.align` takes this model."""
     return checkpoint.row.aligner is not None and checkpoint.wording.aligned
-
-
-def picture(checkpoint: Checkpoint) -> str:
-    """The picture that the folder holds: where the model attended, or what it makes of sentences or words if not."""
-    if (checkpoint.folder / ALIGNMENT_FILE).is_file():
-        title, shown = checkpoint.wording.picture
-        answer = checkpoint.example[2] if checkpoint.example else None
-        said = one_line(answer) if answer else ""
-        given = f"The data say: {said}{'' if said.endswith(('.', '!', '?')) else '.'}" if said else ""
-        parts = ["## What it attends to", f"![{title}]({ALIGNMENT_FILE})", f"{shown} {given}".strip()]
-        return "\n\n".join(part for part in parts if part)
-    if (checkpoint.folder / SENTENCES_FILE).is_file():
-        return f"## What it makes of a sentence\n\n![Held-out sentences as points]({SENTENCES_FILE})\n\n{SENTENCES}"
-    if (checkpoint.folder / WORDS_FILE).is_file():
-        return f"## Which words it treats alike\n\n![A tree of words]({WORDS_FILE})\n\n{WORDS}"
-    if (checkpoint.folder / SPACE_FILE).is_file():
-        near = "\n".join(checkpoint.facts.get("nearest", []))
-        shown = f"{SPACE}\n\n```text\n{near}\n```" if near else f"{SPACE.partition(';')[0]}."
-        return f"## Words by their vectors\n\n![Words as points in a plane]({SPACE_FILE})\n\n{shown}"
-    return ""
-
-
-def training(checkpoint: Checkpoint) -> str:
-    """How the weights came about."""
-    facts = checkpoint.training
-    if not facts:
-        return ""
-    rows = []
-    if facts.get("recipe"):
-        rows.append(["recipe", described(facts["recipe"])])
-    if facts.get("dataset"):
-        rows.append(["data", dataset_name(str(facts["dataset"]))])
-    if checkpoint.facts.get("data_source"):
-        rows.append(["data source", checkpoint.facts["data_source"]])
-    for key, label in (("epochs", "epochs"), ("steps", "updates"), ("target_tokens", "target tokens seen")):
-        if facts.get(key) is not None:
-            rows.append([label, f"{round(facts[key], 2):,}".removesuffix(".0")])
-    vectors = facts.get("word_vectors")
-    if vectors:
-        kept = "kept as they are" if vectors.get("frozen") else "trained further"
-        share = f"{vectors['found']:,} of {vectors['entries']:,} entries found"
-        rows.append(["word vectors at the start", f"{one_line(vectors['source'])}, {share}, {kept}"])
-    if facts.get("seed") is not None:
-        rows.append(["seed", str(facts["seed"])])
-    if facts.get("hardware"):
-        rows.append(["hardware", described(facts["hardware"])])
-    if facts.get("seconds") is not None:
-        rows.append(["wall time", duration(facts["seconds"])])
-    arguments = {key: value for key, value in (facts.get("arguments") or {}).items() if not private_argument(key)}
-    if arguments:
-        rows.append(["arguments", settings(arguments)])
-    lines = ["## How it was trained", ""]
-    if rows:
-        lines += [table(["", ""], rows), ""]
-    if facts.get("command"):
-        lines += ["```bash", facts["command"], "```"]
-        if checkpoint.copy_needed and "FOLDER" not in facts["command"]:  # a command may say it itself
-            lines += ["", checkpoint.copy_needed]
-    return "\n".join(lines).rstrip()
 
 
 def paper(checkpoint: Checkpoint) -> str:
@@ -374,8 +320,3 @@ def licence(checkpoint: Checkpoint) -> str:
     if data:
         lines.append(f"Data: {one_line(data)}")
     return listed("Licence", lines)
-
-
-def private_argument(name: str) -> bool:
-    """Arguments that describe the machine or its owner and not the training."""
-    return is_secret_name(name) or name.endswith(("_dir", "_file", "_path")) or name in {"dataset", "config"}

@@ -66,8 +66,11 @@ def check_positions(last: int | Tensor, limit: int) -> None:
     """So many positions have a row in the table of positions, or ValueError."""
     if not is_recorded() and int(last) > limit:
         raise ValueError(
-            f"{int(last)} positions were asked for, but the model has {limit} (max_position_embeddings); cut the "
-            "texts, for example with truncation=True and max_length, or split them"
+            f"{int(last)} positions were asked for, but the model has {limit} (max_position_embeddings); split the "
+            f"texts, or cut them with truncation=True and max_length={limit}: as arguments where the tokenizer is "
+            "called, of `align` and of pipeline('text-classification'); in "
+            f"tokenizer_kwargs={{'truncation': True, 'max_length': {limit}}} of pipeline('fill-mask') and "
+            "tokenize_kwargs={...} of pipeline('feature-extraction')"
         )
 
 

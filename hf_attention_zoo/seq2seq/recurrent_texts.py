@@ -22,6 +22,7 @@ from hf_attention_zoo.loops.decoder_loop import State
 from hf_attention_zoo.loops.may_run import is_recorded
 from hf_attention_zoo.losses.classification_loss import classification_loss
 from hf_attention_zoo.parts.model_inputs import label_loss
+from hf_attention_zoo.parts.prompts import PromptNeeded
 from hf_attention_zoo.parts.text_inputs import check_same_shape, text_shape, wanted_outputs
 from hf_attention_zoo.recurrent.reading_in_time import read_in_time
 from hf_attention_zoo.seq2seq.decoding_state import DecodingState
@@ -145,7 +146,7 @@ class RecurrentBody:
         self.carried = tensors
 
 
-class CausalHead:
+class CausalHead(PromptNeeded):
     """Predicts every token from those before it; stands first among the base classes.
 
     The class has `model`, a body with a `DecodingState` or another cache of its own, and `lm_head`.

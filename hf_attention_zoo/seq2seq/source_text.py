@@ -74,6 +74,16 @@ def position_limit(model: PreTrainedModel) -> int | None:
     return limit if isinstance(limit, int) else None
 
 
+def cutting(tokenizer: PreTrainedTokenizerBase, limit: int | None, truncation: bool) -> dict[str, Any]:
+    """The tokenizer's arguments that cut texts, if it is wanted: at its own limit, and at the model's if that is less.
+
+    Args:
+        limit: as `position_limit` gives it.
+    """
+    lower = truncation and limit is not None and limit < tokenizer.model_max_length
+    return {"truncation": truncation, **({"max_length": limit} if lower else {})}
+
+
 def encode_sources(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, truncation: bool = False
 ) -> list[SourceSentence]:
@@ -85,10 +95,13 @@ def encode_sources(
     if not texts:
         return []
     has_offsets = bool(getattr(tokenizer, "is_fast", False))
-    encoded = tokenizer(
-        list(texts), return_offsets_mapping=has_offsets, return_special_tokens_mask=True, truncation=truncation
-    )
     limit = position_limit(model)
+    encoded = tokenizer(
+        list(texts),
+        return_offsets_mapping=has_offsets,
+        return_special_tokens_mask=True,
+        **cutting(tokenizer, limit, truncation),
+    )
     sentences = []
     for index, text in enumerate(texts):
         ids = tuple(encoded["input_ids"][index])

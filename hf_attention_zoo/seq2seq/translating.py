@@ -49,7 +49,7 @@ def translate(
         replace_unknown: replace each generated unknown token by the source word that it is aligned with, as spelled
             in the source; see `hf_attention_zoo.seq2seq.unknown_words`. Works after any search.
         dictionary: with `replace_unknown`, source word -> target word: a mapping, or a TSV file of two columns.
-        truncation: cut texts at the tokenizer's `model_max_length`.
+        truncation: cut texts at the tokenizer's `model_max_length`, or where the model's positions end.
         generate_kwargs: for `generate` (num_beams, max_new_tokens, length_penalty, gnmt_length_penalty, ...). Without
             a length anywhere, at most 256 tokens are written.
 

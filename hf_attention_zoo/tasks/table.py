@@ -110,6 +110,7 @@ TASKS: tuple[Task, ...] = (
         {"AutoModelForTokenClassification": "token-classification"},
         training="TagTask",
         evaluation="evaluate_tagger",
+        pipelines=True,
         judged=True,
     ),
     Task(

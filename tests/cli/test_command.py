@@ -116,6 +116,19 @@ def test_help_and_the_lists_answer_before_torch_and_transformers_are_there(tmp_p
     assert done.returncode == 0, done.stderr
 
 
+def test_the_package_runs_as_the_command(tmp_path: Path) -> None:
+    def run(*words: str) -> tuple[int, str, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "hf_attention_zoo", *words], capture_output=True, text=True, cwd=tmp_path
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    code, shown, _ = run("--help")
+    assert code == 0 and all(name in shown for name in COMMANDS)
+    code, shown, said = run("trian")
+    assert (code, shown) == (2, "") and said.startswith("attention-zoo: no command 'trian'")
+
+
 def test_the_version_is_printed(capsys: Captured) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("hf_attention_zoo ")

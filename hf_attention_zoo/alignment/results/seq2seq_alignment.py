@@ -73,7 +73,7 @@ def align_seq2seq(
         shift: steps from the prediction of a target token to its row of "cross", 0 or 1; None for the model's own
             (`alignment_shift`, 0 where it says nothing). 0 gives the rows from which the tokens were predicted. The
             end mark, which no step reads, always has that row.
-        truncation: cut texts at the tokenizer's `model_max_length`.
+        truncation: cut texts at the tokenizer's `model_max_length`, or where the model's positions end.
         generate_kwargs: for `generate`; without a length anywhere, at most 256 tokens are written.
 
     Returns:

@@ -39,6 +39,7 @@ from hf_attention_zoo.parts.config_checks import number_of_labels
 from hf_attention_zoo.parts.model_inputs import label_loss, one_of
 from hf_attention_zoo.parts.needed import needed
 from hf_attention_zoo.parts.post_norm_layers import by_rows, packing_for, run_layers
+from hf_attention_zoo.parts.prompts import PromptNeeded, prompt_too_long
 from hf_attention_zoo.parts.text_inputs import (
     check_positions,
     check_same_shape,
@@ -322,7 +323,7 @@ class GPT2018ForMultipleChoice(TaskHead):
         return GPT2018TaskOutput(loss, logits, lm_loss, decoded.hidden_states, decoded.attentions)
 
 
-class GPT2018ForCausalLM(GPT2018PreTrainedModel, GenerationMixin):
+class GPT2018ForCausalLM(PromptNeeded, GPT2018PreTrainedModel, GenerationMixin):
     """Predicts every token from those before it (Eq. 1)."""
 
     _tied_weights_keys = {"lm_head.weight": "model.embed_tokens.weight"}
@@ -344,10 +345,7 @@ class GPT2018ForCausalLM(GPT2018PreTrainedModel, GenerationMixin):
         ids, limit = lengths["input_ids_length"], self.config.max_position_embeddings
         prompt = lengths["inputs_tensor"].shape[1]  # ids, or vectors in their place
         if prompt >= limit:
-            raise ValueError(
-                f"the prompt has {prompt} tokens and the model {limit} positions: nothing can be written behind it; "
-                f"cut it to {limit - 1} tokens or fewer"
-            )
+            raise prompt_too_long(prompt, limit)
         most = ids + limit - prompt
         if prepared.max_length > most:
             logger.warning_once(f"texts end after {limit} tokens, prompt included: the model has no more positions")

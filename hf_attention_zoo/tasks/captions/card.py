@@ -10,11 +10,6 @@ CARD = TaskCard(
             purpose="captions pictures",
             aligned=True,
             align_options=", num_beams={num_beams}",
-            picture=(
-                "Where the model looked before each word of a held-out caption",
-                "The picture is bright where the attention of the word above it lies; the number behind the word is "
-                "the gate, how much of what was seen went into the word.",
-            ),
             reading="captioning time",
             pipeline="image-captioning",
             reader="AutoProcessor",

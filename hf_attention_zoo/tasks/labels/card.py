@@ -9,12 +9,9 @@ CARD = TaskCard(
         "text-classification": Wording(
             purpose="classifies texts",
             aligned=True,
-            picture=(
-                "A held-out text with its attention weights",
-                "The stronger the colour, the more of that part of the text went into the prediction. Weight is not "
-                "importance: dropping a word with a large weight need not change the answer.",
-            ),
             reading="time to read the split",
+            longer="A longer one is refused; `truncation=True, max_length={limit}` in the call of the pipeline cuts "
+            "it.",
         )
     },
     metrics={

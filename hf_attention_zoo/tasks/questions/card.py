@@ -6,7 +6,9 @@ from hf_attention_zoo.folders.task_card import TaskCard, Wording
 CARD = TaskCard(
     wording={
         "question-answering": Wording(
-            purpose="answers a question by a part of a text", reading="time to read the split"
+            purpose="answers a question by a part of a text",
+            reading="time to read the split",
+            longer="The pipeline reads a longer one in parts that overlap, the question before each.",
         )
     },
     metrics={

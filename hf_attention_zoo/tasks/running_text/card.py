@@ -26,17 +26,25 @@ def mixtures_table(metrics: Mapping[str, Any], card: TaskCard) -> str:
 CARD = TaskCard(
     wording={
         "fill-mask": Wording(
-            purpose="fills in hidden words, pre-trained for other tasks", reading="time to read the split"
+            purpose="fills in hidden words, pre-trained for other tasks",
+            reading="time to read the split",
+            longer='A longer one is refused; `tokenizer_kwargs={{"truncation": True, "max_length": {limit}}}` in the '
+            "call of the pipeline cuts its end off, which must not hold the hidden word.",
         ),
         "text-generation": Wording(
             purpose="continues texts, pre-trained for other tasks",
             reading="time to read the split",
             pipeline_options=", do_sample=False, max_new_tokens=30, no_repeat_ngram_size=3",
+            longer="Prompt and continuation share them: writing ends there, and a prompt without room behind it is "
+            'refused. `handle_long_generation="hole", max_new_tokens={part}` in the call of the pipeline reads the '
+            "end of such a prompt.",
         ),
         "feature-extraction": Wording(
             purpose="gives each word a vector, pre-trained for other tasks",
             reading="time to read the split",
             shown="[len(vector) for vector in {}[0]]",
+            longer='A longer one is refused; `tokenize_kwargs={{"truncation": True, "max_length": {limit}}}` in the '
+            "call of the pipeline cuts it.",
         ),
     },
     metrics={

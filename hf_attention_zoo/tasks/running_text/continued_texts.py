@@ -6,6 +6,7 @@ from typing import Any
 
 from transformers.pipelines.text_generation import ReturnType, TextGenerationPipeline
 
+from hf_attention_zoo.parts.prompts import PromptNeeded, no_prompt
 from hf_attention_zoo.tasks.pipeline_table import replace
 
 
@@ -15,6 +16,21 @@ class ContinuedTextPipeline(TextGenerationPipeline):
     transformers decodes the new ids alone, and what begins a text has no space before it. The tokenizers of this
     package say by `begins_word` whether a token does when it stands behind others. The prompt stays as it was given.
     """
+
+    def preprocess(self, *given: Any, **settings: Any) -> Any:
+        """The ids of one prompt.
+
+        Raises:
+            ValueError: it gives no token and the model is one of this package, which begins no text by itself.
+        """
+        inputs = super().preprocess(*given, **settings)
+        model: Any = self.model
+        needed = isinstance(self.model, PromptNeeded)
+        if needed and inputs["input_ids"].shape[-1] == 0:
+            usual = settings.get("generation_config") or model.generation_config
+            if settings.get("bos_token_id", usual.bos_token_id) is None:
+                raise no_prompt(model)
+        return inputs
 
     def postprocess(
         self, model_outputs: Any, return_type: Any = ReturnType.FULL_TEXT, *args: Any, **settings: Any

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from transformers.pipelines.base import PipelineException
 from transformers.pipelines.fill_mask import FillMaskPipeline
 
 from hf_attention_zoo.tasks.pipeline_table import replace
@@ -28,6 +29,26 @@ class HiddenWordPipeline(FillMaskPipeline):
                 "not hidden ones; use a model with left_to_right=False, or take the logits of the model itself"
             )
         super().__init__(model, *args, **kwargs)
+
+    def preprocess(self, *given: Any, **settings: Any) -> Any:
+        """The ids of one text.
+
+        Raises:
+            PipelineException: there is no mask in it, or not in what is left where it was cut.
+        """
+        tokenizer: Any = self.tokenizer
+        text = given[0] if given else settings.get("inputs")
+        try:
+            return super().preprocess(*given, **settings)
+        except PipelineException as error:
+            if not isinstance(text, str) or tokenizer.mask_token not in text:
+                raise
+            raise PipelineException(
+                "fill-mask",
+                self.model.base_model_prefix,
+                f"{tokenizer.mask_token} stands behind the tokens that are left of the text after it was cut "
+                "(tokenizer_kwargs); leave out words before it in place of that",
+            ) from error
 
     def postprocess(self, model_outputs: dict[str, Any], *args: Any, **settings: Any) -> Any:
         """The words for the masks of one text: a list, or with several masks a list for each."""

@@ -9,6 +9,8 @@ CARD = TaskCard(
         "token-classification": Wording(
             purpose="gives each word a tag",
             reading="time to read the split",
+            longer="Of a longer one the pipeline leaves the end without tags, with a warning; "
+            '`stride={part}, aggregation_strategy="first"` in its call reads it in parts that overlap.',
             pipeline_options=', aggregation_strategy="first"',
             shown='[(one["word"], one["entity_group"]) for one in {}]',
         )

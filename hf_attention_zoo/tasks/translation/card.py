@@ -27,12 +27,8 @@ CARD = TaskCard(
             purpose="translates",
             aligned=True,
             align_options=", num_beams={num_beams}",
-            picture=(
-                "Attention weights of one held-out example",
-                "Each row is an output token, each column an input token; the lighter the cell, the larger the "
-                "attention weight.",
-            ),
             reading="decoding time",
+            longer="A longer one is refused; `truncation=True` in the call of the pipeline cuts it.",
         )
     },
     metrics={

@@ -12,7 +12,13 @@ import torch
 from hf_attention_zoo.losses.token_loss import log_likelihood
 from hf_attention_zoo.metrics.likelihood import IGNORED_LABEL
 from hf_attention_zoo.seq2seq.forced_attention import evaluation_mode
-from hf_attention_zoo.seq2seq.source_text import checked_texts, encode_sources, pad_sources
+from hf_attention_zoo.seq2seq.source_text import (
+    checked_texts,
+    cutting,
+    encode_sources,
+    pad_sources,
+    position_limit,
+)
 
 
 @torch.no_grad()
@@ -33,7 +39,7 @@ def score(
     Args:
         sources, targets: as many texts on both sides; an empty text is its end symbol alone.
         batch_size: pairs at a time.
-        truncation: cut texts at the tokenizer's `model_max_length`.
+        truncation: cut texts at the tokenizer's `model_max_length`, or where the model's positions end.
 
     Raises:
         ValueError: a model that does not translate, a text that is no string, sides of different length, or a pair
@@ -90,15 +96,15 @@ def target_ids(model: Any, tokenizer: Any, targets: Sequence[str], *, truncation
     """
     if not targets:
         return []
-    rows = tokenizer(text_target=list(targets), truncation=truncation)["input_ids"]
-    limit = getattr(model.config, "max_position_embeddings", None)
+    limit = position_limit(model)
+    rows = tokenizer(text_target=list(targets), **cutting(tokenizer, limit, truncation))["input_ids"]
     for index, ids in enumerate(rows):
         if not ids:
             raise ValueError(
                 f"target {index} ({targets[index]!r:.60}) gives no token at all: the tokenizer adds no "
                 "end-of-sentence mark, so an empty text cannot be scored"
             )
-        if isinstance(limit, int) and len(ids) > limit:
+        if limit is not None and len(ids) > limit:
             raise ValueError(
                 f"target {index} has {len(ids)} tokens, the positions of {type(model).__name__} end at {limit}; "
                 "shorten it or pass truncation=True"

@@ -42,7 +42,7 @@ class TranslationPipeline(TaskPipeline):
     Keywords of the constructor or of a call:
         replace_unknown: replace generated unknown tokens by the source words that they are aligned with.
         dictionary: with `replace_unknown`, source word -> target word, a mapping or a TSV file of two columns.
-        truncation: cut texts at the tokenizer's `model_max_length`.
+        truncation: cut texts at the tokenizer's `model_max_length`, or where the model's positions end.
         src_lang, tgt_lang: language codes, for tokenizers of many languages (mBART, NLLB, M2M100).
         return_tensors: give `translation_token_ids` (a tensor) instead of `translation_text`.
         Everything else goes to `generate`: num_beams, max_new_tokens, num_return_sequences, gnmt_length_penalty, ...
