@@ -227,7 +227,8 @@ def averaging_lines() -> str:
     for path in sorted((ROOT / "scripts" / "comparisons").glob("averaging_*.json")):
         kept = json.loads(path.read_text(encoding="utf-8"))
         mean, best = (f"{kept[one]['bleu']:.1f} BLEU and {kept[one]['chrf']:.1f} chrF" for one in ("mean", "best"))
-        training = json.loads((ROOT / "model_cards" / kept["checkpoint"] / "training.json").read_text(encoding="utf-8"))
+        folder = ROOT / "model_cards" / kept["checkpoint"]
+        training = json.loads((folder / "training.json").read_text(encoding="utf-8"))
         which = "the mean of its" if "averaged_checkpoints" in training else "its best checkpoint, not the mean of the"
         lines.append(
             f"- `{kept['checkpoint']}` is {which} last {kept['averaged']}: on the validation split the mean "
