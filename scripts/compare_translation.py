@@ -241,8 +241,8 @@ def draw_dots(axes: Any, rows: list[dict[str, str]], buckets: list[str], counts:
             values, range(len(order)), s=28, color=f"C{number}", marker="os"[number % 2], label=said, zorder=2
         )
     axes.set_yticks(range(len(order)), order, fontsize=8)
-    axes.set_xlabel("BLEU, mean over seeds")
-    axes.set_xlim(left=0)
+    axes.set_xlabel("BLEU, mean over seeds" if len({row["seed"] for row in rows}) > 1 else "BLEU, one seed")
+    axes.set_xlim(0, 1.08 * max(max(found.values()) for found in groups.values()))
     axes.grid(axis="x", color="#eeeeee")
     axes.legend(fontsize=8, loc="lower right", frameon=False)
 
