@@ -127,7 +127,7 @@ def test_settings_that_came_later_do_not_stop_a_run_that_began_before(tiny_run: 
         begun["fingerprint"]["pool_order"],
     )
     noted.write_text(json.dumps(begun))
-    with pytest.raises(ValueError, match=r"started differently \(data.doc_stride: 128 then, 64 now\)"):
+    with pytest.raises(ValueError, match=r"started differently \(doc_stride: 128 then, 64 now\)"):
         train(tiny_run(*flags, "--doc_stride", "64"))
     assert train(tiny_run(*flags)).facts["steps"] == 4
 
