@@ -123,7 +123,10 @@ def new_folder(out: str | os.PathLike[str]) -> Path:
     """Where something new may be written, as a path that is not made yet. Raises a ValueError if anything is there."""
     path = Path(out)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise ValueError(f"{out} exists and is not an empty folder; choose another name")
+        raise ValueError(f"{path} exists and is not an empty folder; choose another name")
+    file = next((above for above in path.parents if above.exists() and not above.is_dir()), None)
+    if file is not None:
+        raise ValueError(f"{path} cannot be made, as {file} is a file; choose another name")
     return path
 
 

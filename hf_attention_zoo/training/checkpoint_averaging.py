@@ -38,7 +38,7 @@ def last_checkpoints(run: str | Path, last: int) -> list[Path]:
     """The newest `last` whole checkpoints of a run, oldest first.
 
     Raises:
-        ValueError: there are fewer, or `last` is below 1.
+        ValueError: there are fewer, or none, or `last` is below 1.
     """
     run = Path(run)
     if last < 1:
@@ -46,12 +46,21 @@ def last_checkpoints(run: str | Path, last: int) -> list[Path]:
     if not run.is_dir():
         meant = did_you_mean_folder(run)
         raise ValueError(f"{run} is not a folder{meant}; give the output folder of a training run")
-    whole = whole_checkpoints(run)
-    if len(whole) < last:
+    found, whole = checkpoints(run), whole_checkpoints(run)
+    if not found:
         raise ValueError(
-            f"{run} holds {len(whole)} complete checkpoints (checkpoint-STEP), {last} were asked for; "
-            f"{f'average at most {len(whole)}, or ' if whole else ''}train with save_total_limit={last} or more, and "
-            f"for so long that {last} are saved"
+            f"{run} holds no checkpoint-STEP folder; give the output folder of a training run that saved checkpoints"
+        )
+    if len(whole) < last:
+        damaged = [f"{path.name}: {damage(path, weights_only=True)}" for path in found if path not in whole]
+        damages = "; ".join(damaged)
+        ways = [f"average at most {len(whole)}"] if whole else []
+        ways += (
+            [] if damaged else [f"train with save_total_limit={last} or more, and for so long that {last} are saved"]
+        )
+        raise ValueError(
+            f"{run} holds {len(whole)} complete checkpoints (checkpoint-STEP) of the {last} that were asked for"
+            f"{f' ({damages})' if damaged else ''}; {', or '.join(ways) or 'train again'}"
         )
     return whole[-last:]
 
@@ -167,13 +176,15 @@ def write_average(run: str | Path, out: str | Path, last: int) -> Path:
     its command goes on with the averaging.
 
     Raises:
-        ValueError: too few checkpoints, or `out` is not an empty or new folder.
+        ValueError: too few checkpoints, or `out` is not an empty or new folder, or one of a run's checkpoints.
     """
     from safetensors.torch import save_file
 
     from hf_attention_zoo.folders.checkpoint_folder import copy_files, new_folder, published_files
 
     chosen, target = last_checkpoints(run, last), new_folder(out)
+    if target.name.startswith("checkpoint-") or any(path.resolve() in target.resolve().parents for path in chosen):
+        raise ValueError(f"{out} is where a run has its checkpoints; choose another name")
     for path in checkpoints(run):
         if step_of(path) > step_of(chosen[0]) and path not in chosen:
             logger.warning(f"passed over {path.name}: {damage(path, weights_only=True)}")

@@ -195,4 +195,11 @@ def test_an_empty_prompt_is_answered_or_refused_in_our_words(name: str, prompt: 
         message = said_by(lambda text=given: write(text, batch_size=2, **settings))
         assert message.startswith("the prompt has no token, and ")
     assert write("the", **settings)[0]["generated_text"].startswith("the")  # a prompt of at least one word
-    assert write(prompt, bos_token_id=393, **settings)[0]["generated_text"].strip()
+    settings["bos_token_id"] = 393
+    (alone,) = write(prompt, **settings)
+    assert alone["generated_text"].strip()
+    assert write([prompt, "the library", prompt], batch_size=3, **settings) == [
+        [alone],
+        write("the library", **settings),
+        [alone],
+    ]

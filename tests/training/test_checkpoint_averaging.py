@@ -68,11 +68,17 @@ def test_the_run_saves_the_mean_and_the_command_makes_the_same(
     assert "not an empty folder" in capsys.readouterr().err
     assert main(["average", str(run), str(tmp_path / "other"), "--last", "4"]) == 2
     said = capsys.readouterr().err
-    assert "holds 3 complete checkpoints (checkpoint-STEP), 4 were asked for; average at most 3, or train with" in said
+    assert "holds 3 complete checkpoints (checkpoint-STEP) of the 4 that were asked for; average at most 3, or" in said
     assert "--save_total_limit 4 or more" in said
     assert main(["average", str(run / "checkpoint-9"), str(tmp_path / "other"), "--last", "2"]) == 2
     said = capsys.readouterr().err
-    assert "holds 0 complete checkpoints" in said and "average at most" not in said
+    assert "holds no checkpoint-STEP folder; give the output folder of a training run" in said
+    assert main(["average", str(run), str(run / "checkpoint-99"), "--last", "2"]) == 2
+    assert "is where a run has its checkpoints" in capsys.readouterr().err
+    assert main(["average", str(run), str(run / "checkpoint-9" / "mean"), "--last", "2"]) == 2
+    assert "is where a run has its checkpoints" in capsys.readouterr().err
+    assert main(["average", str(run), str(run / "training.json" / "mean"), "--last", "2"]) == 2
+    assert "training.json is a file; choose another name" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()
 
 
@@ -105,6 +111,8 @@ def test_what_is_passed_over_or_not_noted_is_said(
     assert main(["average", str(run), str(tmp_path / "mean"), "--last", "1"]) == 0
     assert "after step 4 written" in capsys.readouterr().out
     passed, no_record = caplog.messages
+    with pytest.raises(ValueError, match=r"2 complete .* of the 3 .* \(checkpoint-6: .*\); average at most 2$"):
+        write_average(run, tmp_path / "three", 3)
     assert passed.startswith("passed over checkpoint-6: ") and "model.safetensors" in passed
     assert "has no training.json" in no_record and "name the data set" in no_record
 

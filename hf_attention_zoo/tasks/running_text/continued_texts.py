@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from transformers.pipelines.text_generation import ReturnType, TextGenerationPipeline
 
 from hf_attention_zoo.parts.prompts import PromptNeeded, no_prompt
@@ -18,7 +19,7 @@ class ContinuedTextPipeline(TextGenerationPipeline):
     """
 
     def preprocess(self, *given: Any, **settings: Any) -> Any:
-        """The ids of one prompt.
+        """The ids of one prompt; of one without a token, `bos_token_id`, so that it may stand in a batch.
 
         Raises:
             ValueError: it gives no token and the model is one of this package, which begins no text by itself.
@@ -28,8 +29,13 @@ class ContinuedTextPipeline(TextGenerationPipeline):
         needed = isinstance(self.model, PromptNeeded)
         if needed and inputs["input_ids"].shape[-1] == 0:
             usual = settings.get("generation_config") or model.generation_config
-            if settings.get("bos_token_id", usual.bos_token_id) is None:
+            begin = settings.get("bos_token_id", usual.bos_token_id)
+            if begin is None:
                 raise no_prompt(model)
+            tokenizer: Any = self.tokenizer
+            inputs["input_ids"] = torch.tensor([[begin]])
+            inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
+            inputs["prompt_text"] = tokenizer.decode([begin], skip_special_tokens=True)
         return inputs
 
     def postprocess(
