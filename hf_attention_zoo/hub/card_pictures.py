@@ -26,6 +26,8 @@ WORDS = (
 SPACE_FILE = "plane.png"
 SPACE = "Words in the plane of their vectors' first two principal components; nearest words by the cosine of all:"
 NO_CAUSE = "Weight is not importance: dropping a word with a large weight need not change the answer."
+MATRIX = "Attention weights of one held-out example"
+COLOURED = "A held-out text with its attention weights"
 RESULTS = "hf_attention_zoo.alignment.results"
 
 
@@ -81,13 +83,13 @@ def glances(checkpoint: Checkpoint) -> str:
 
 
 PICTURES: dict[str, tuple[str, Callable[[Checkpoint], str]]] = {
-    SEQ2SEQ_ALIGNER: ("Attention weights of one held-out example", cross_attention),
-    TOKEN_ALIGNER: ("Attention weights of one held-out example", self_attention),
+    SEQ2SEQ_ALIGNER: (MATRIX, cross_attention),
+    TOKEN_ALIGNER: (MATRIX, self_attention),
     f"{RESULTS}.document_attention:align_documents": (
-        "A held-out text with its attention weights",
+        COLOURED,
         sentences_and_words,
     ),
-    f"{RESULTS}.hop_attention:align_hops": ("A held-out text with its attention weights", hops),
+    f"{RESULTS}.hop_attention:align_hops": (COLOURED, hops),
     f"{RESULTS}.picture_attention:align_pictures": (
         "Where the model looked before each word of a held-out caption",
         glances,
@@ -110,7 +112,7 @@ def last_of(count: int, layers: str) -> str:
 def picture(checkpoint: Checkpoint) -> str:
     """The picture that the folder holds: where the model attended, or what it makes of sentences or words if not."""
     if (checkpoint.folder / ALIGNMENT_FILE).is_file():
-        title, shown = PICTURES.get(checkpoint.row.aligner or "", ("Attention weights of one held-out example", None))
+        title, shown = PICTURES.get(checkpoint.row.aligner or "", (MATRIX, None))
         answer = checkpoint.example[2] if checkpoint.example else None
         said = one_line(answer) if answer else ""
         given = f"The data say: {said}{'' if said.endswith(('.', '!', '?')) else '.'}" if said else ""
