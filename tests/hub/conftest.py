@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 from huggingface_hub import constants
 
 from hf_attention_zoo.registry import get_architecture
@@ -70,6 +71,8 @@ FACTS = {
     "example": "Der Hund läuft.",
 }
 
+SEED = 0
+
 
 @pytest.fixture(scope="session")
 def saved_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -79,7 +82,9 @@ def saved_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer = TranslationTokenizer.train(
         GERMAN, ENGLISH, kind="word", vocab_size=48, target_vocab_size=40, source_lang="de", target_lang="en"
     )
-    model = row.model_classes["AutoModelForSeq2SeqLM"](row.tiny_config())
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(SEED)  # of a model whose translations end
+        model = row.model_classes["AutoModelForSeq2SeqLM"](row.tiny_config())
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
