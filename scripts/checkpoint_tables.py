@@ -203,6 +203,12 @@ def effort(earlier: dict[str, Any], training: dict[str, Any]) -> list[str]:
     return [f"{found:,.0f}" for before, now in pairs for found in (earlier[before], training[now])]
 
 
+def record(name: str, part: str) -> dict[str, Any]:
+    """The training or the metrics of a published folder."""
+    found: dict[str, Any] = json.loads((ROOT / "model_cards" / name / f"{part}.json").read_text(encoding="utf-8"))
+    return found
+
+
 def replaced_folders(one_score: bool) -> Iterator[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]]:
     """Name of a folder, what an earlier one had, and its own training and results.
 
@@ -213,10 +219,7 @@ def replaced_folders(one_score: bool) -> Iterator[tuple[str, dict[str, Any], dic
     for name, earlier in json.loads(kept.read_text(encoding="utf-8")).items():
         if ("measure" in earlier) != one_score:
             continue
-        folder = ROOT / "model_cards" / name
-        training, metrics = (
-            json.loads((folder / f"{part}.json").read_text(encoding="utf-8")) for part in ("training", "metrics")
-        )
+        training, metrics = record(name, "training"), record(name, "metrics")
         if (training["steps"], training["seconds"]) != (earlier["updates"], earlier["seconds"]):
             yield name, earlier, training, metrics["results"]
 
@@ -227,9 +230,8 @@ def averaging_lines() -> str:
     for path in sorted((ROOT / "scripts" / "comparisons").glob("averaging_*.json")):
         kept = json.loads(path.read_text(encoding="utf-8"))
         mean, best = (f"{kept[one]['bleu']:.1f} BLEU and {kept[one]['chrf']:.1f} chrF" for one in ("mean", "best"))
-        folder = ROOT / "model_cards" / kept["checkpoint"]
-        training = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-        which = "the mean of its" if "averaged_checkpoints" in training else "its best checkpoint, not the mean of the"
+        averaged = "averaged_checkpoints" in record(kept["checkpoint"], "training")
+        which = "the mean of its" if averaged else "its best checkpoint, not the mean of the"
         lines.append(
             f"- `{kept['checkpoint']}` is {which} last {kept['averaged']}: on the validation split the mean "
             f"(`attention-zoo average`) has {mean}, the checkpoint with the best greedy BLEU {best}."

@@ -374,7 +374,7 @@ def main(arguments: list[str] | None = None) -> int:
     elif chosen.command == "run":
         run(chosen.protocol, chosen.work_dir, data, chosen.only, chosen.again)
     else:
-        text = table(chosen.protocol).rstrip("\n") + "\n"
+        text = table(chosen.protocol)
         chosen.protocol.with_suffix(".md").write_text(text, encoding="utf-8")
         print(text, end="")
     return 0

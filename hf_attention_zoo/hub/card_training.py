@@ -27,8 +27,8 @@ def training(checkpoint: Checkpoint) -> str:
     for key, label in (("epochs", "epochs"), ("steps", "updates"), ("target_tokens", "target tokens seen")):
         if facts.get(key) is not None:
             rows.append([label, f"{round(facts[key], 2):,}".removesuffix(".0")])
-    if weights(facts):
-        rows.append(["weights", str(weights(facts))])
+    if which := weights(facts):
+        rows.append(["weights", which])
     vectors = facts.get("word_vectors")
     if vectors:
         kept = "kept as they are" if vectors.get("frozen") else "trained further"
@@ -40,8 +40,8 @@ def training(checkpoint: Checkpoint) -> str:
         rows.append(["hardware", described(facts["hardware"])])
     if facts.get("seconds") is not None:
         rows.append(["wall time", duration(facts["seconds"])])
-    if public_arguments(facts):
-        rows.append(["arguments", settings(public_arguments(facts))])
+    if arguments := public_arguments(facts):
+        rows.append(["arguments", settings(arguments)])
     lines = ["## How it was trained", ""]
     if rows:
         lines += [table(["", ""], rows), ""]

@@ -23,7 +23,7 @@ from transformers.utils import logging
 from hf_attention_zoo.folders.privacy import PLACES, path_of_place, place_from
 from hf_attention_zoo.folders.written_files import FACTS_FILE
 from hf_attention_zoo.near_names import did_you_mean_folder
-from hf_attention_zoo.training.checkpoints import checkpoints, damage, whole_checkpoints
+from hf_attention_zoo.training.checkpoints import examined_checkpoints, whole_checkpoints
 from hf_attention_zoo.whole_files import checksum, json_if_any, whole_folder, write_json
 
 logger = logging.get_logger(__name__)
@@ -40,29 +40,34 @@ def last_checkpoints(run: str | Path, last: int) -> list[Path]:
     Raises:
         ValueError: there are fewer, or none, or `last` is below 1.
     """
-    run = Path(run)
+    return _chosen(Path(run), last)[0]
+
+
+def _chosen(run: Path, last: int) -> tuple[list[Path], list[str]]:
+    """As `last_checkpoints`, and what is wrong with each damaged checkpoint among them."""
     if last < 1:
         raise ValueError(f"last={last}; at least 1 checkpoint is averaged")
     if not run.is_dir():
         meant = did_you_mean_folder(run)
         raise ValueError(f"{run} is not a folder{meant}; give the output folder of a training run")
-    found, whole = checkpoints(run), whole_checkpoints(run)
+    found = examined_checkpoints(run)
     if not found:
         raise ValueError(
             f"{run} holds no checkpoint-STEP folder; give the output folder of a training run that saved checkpoints"
         )
+    whole = [path for path, wrong in found.items() if wrong is None]
+    damaged = {path: f"{path.name}: {wrong}" for path, wrong in found.items() if wrong is not None}
     if len(whole) < last:
-        damaged = [f"{path.name}: {damage(path, weights_only=True)}" for path in found if path not in whole]
-        damages = "; ".join(damaged)
         ways = [f"average at most {len(whole)}"] if whole else []
-        ways += (
-            [] if damaged else [f"train with save_total_limit={last} or more, and for so long that {last} are saved"]
-        )
+        if not damaged:
+            ways.append(f"train with save_total_limit={last} or more, and for so long that {last} are saved")
+        damages = f" ({'; '.join(damaged.values())})" if damaged else ""
         raise ValueError(
             f"{run} holds {len(whole)} complete checkpoints (checkpoint-STEP) of the {last} that were asked for"
-            f"{f' ({damages})' if damaged else ''}; {', or '.join(ways) or 'train again'}"
+            f"{damages}; {', or '.join(ways) or 'train again'}"
         )
-    return whole[-last:]
+    first = step_of(whole[-last])
+    return whole[-last:], [said for path, said in damaged.items() if step_of(path) > first]
 
 
 def average_weights(folders: Sequence[str | Path]) -> dict[str, Tensor]:
@@ -182,12 +187,11 @@ def write_average(run: str | Path, out: str | Path, last: int) -> Path:
 
     from hf_attention_zoo.folders.checkpoint_folder import copy_files, new_folder, published_files
 
-    chosen, target = last_checkpoints(run, last), new_folder(out)
+    (chosen, damaged), target = _chosen(Path(run), last), new_folder(out)
     if target.name.startswith("checkpoint-") or any(path.resolve() in target.resolve().parents for path in chosen):
         raise ValueError(f"{out} is where a run has its checkpoints; choose another name")
-    for path in checkpoints(run):
-        if step_of(path) > step_of(chosen[0]) and path not in chosen:
-            logger.warning(f"passed over {path.name}: {damage(path, weights_only=True)}")
+    for said in damaged:
+        logger.warning(f"passed over {said}")
     weights = average_weights(chosen)
     others = (name for name in published_files(chosen[-1]) if name.suffix != ".safetensors" and name.name != INDEX)
     with whole_folder(target) as folder:

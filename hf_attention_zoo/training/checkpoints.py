@@ -187,7 +187,12 @@ def _missing(folder: Path, weights_only: bool) -> str | None:
 
 def whole_checkpoints(folder: str | Path) -> list[Path]:
     """The checkpoints whose weights are whole, oldest step first."""
-    return [path for path in checkpoints(folder) if damage(path, weights_only=True) is None]
+    return [path for path, wrong in examined_checkpoints(folder).items() if wrong is None]
+
+
+def examined_checkpoints(folder: str | Path) -> dict[Path, str | None]:
+    """All checkpoints, oldest step first, and what is wrong with the weights of each; their files are read for it."""
+    return {path: damage(path, weights_only=True) for path in checkpoints(folder)}
 
 
 def last_whole_checkpoint(folder: str | Path) -> Path | None:

@@ -26,8 +26,7 @@ class ContinuedTextPipeline(TextGenerationPipeline):
         """
         inputs = super().preprocess(*given, **settings)
         model: Any = self.model
-        needed = isinstance(self.model, PromptNeeded)
-        if needed and inputs["input_ids"].shape[-1] == 0:
+        if isinstance(self.model, PromptNeeded) and inputs["input_ids"].shape[-1] == 0:
             usual = settings.get("generation_config") or model.generation_config
             begin = settings.get("bos_token_id", usual.bos_token_id)
             if begin is None:
